@@ -1,0 +1,1 @@
+"""The worker: turns as a stream of events."""

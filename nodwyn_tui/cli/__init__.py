@@ -1,0 +1,1 @@
+"""The command line: reads it, and starts what was asked for."""

@@ -1,0 +1,1 @@
+"""Settings, credentials, trust, and where things lie."""

@@ -1,0 +1,115 @@
+"""Every setting, with its default and what it does. What the person wrote in `config.toml` becomes
+these records; `files.py` reads it and collects what is wrong, entry by entry.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.recipe import KeepReasoning, Strategy
+
+ProviderName = Literal["ollama", "openai", "responses", "anthropic"]
+CacheControl = Literal["off", "ephemeral", "1h", "12h"]
+CacheKey = Literal["session", "header", "off"]
+Fresh = Literal["auto", "each_request", "on_change", "run_start", "off"]
+
+
+class Section(BaseModel):
+    """A table of the file: frozen; unknown keys are warned of by `files.py` and kept on disk."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+
+class TimeoutSettings(Section):
+    """Seconds to connect, to the first byte, between two bytes."""
+
+    connect: float = Field(10.0, gt=0)
+    first: float = Field(600.0, gt=0)
+    idle: float = Field(120.0, gt=0)
+
+
+class ServerSettings(Section):
+    """`[servers.NAME]`: where a model is reached."""
+
+    provider: ProviderName
+    base_url: str
+    credential: str = ""
+    """`env:NAME`, `keyring:NAME`, `file:PATH` or `command:…`; never the key itself."""
+    cache_key_header: str = ""
+    auth: Literal["bearer", "x-api-key"] | None = None
+    api_version: str = ""
+    ca_file: str = ""
+    insecure: bool = False
+    timeouts: TimeoutSettings = TimeoutSettings()
+
+
+class PriceSettings(Section):
+    """US dollars per million tokens."""
+
+    input: float = Field(0.0, ge=0)
+    cached: float | None = Field(None, ge=0)
+    write: float | None = Field(None, ge=0)
+    output: float = Field(0.0, ge=0)
+
+
+class WindowSettings(Section):
+    """`[window]`: unset marks follow the model's context (ENG-18)."""
+
+    high_water: int | None = Field(None, gt=0)
+    low_water: int | None = Field(None, gt=0)
+    max_result_tokens: int | None = Field(None, gt=0)
+    output_reserve: int = Field(8192, gt=0)
+    threshold: float = Field(0.70, gt=0)
+    fresh: Fresh = "auto"
+    task_header: str | None = None
+    plan_header: str | None = None
+
+
+class ModelSettings(Section):
+    """`[models.NAME]`: a model and how it is asked."""
+
+    server: str
+    model: str
+    num_ctx: int | None = Field(None, gt=0)
+    keep_alive: str | None = None
+    context: int | None = Field(None, gt=0)
+    max_output: int | None = Field(None, gt=0)
+    dialect: str = "compatible"
+    cache_control: CacheControl = "off"
+    cache_key: CacheKey = "session"
+    keep_reasoning: KeepReasoning | None = None
+    effort: str | None = None
+    images: bool = False
+    strategy: Strategy | None = None
+    high_water: int | None = Field(None, gt=0)
+    low_water: int | None = Field(None, gt=0)
+    max_result_tokens: int | None = Field(None, gt=0)
+    threshold: float | None = Field(None, gt=0)
+    fresh: Fresh | None = None
+    price: PriceSettings | None = None
+
+
+class ApprovalSettings(Section):
+    """`[approvals]`: patterns `TOOL: GLOB` that need no question."""
+
+    allow: tuple[str, ...] = Field((), strict=False)
+
+
+class UiSettings(Section):
+    """`[ui]`: how the screen looks."""
+
+    theme: str = "nodwyn-dark"
+
+
+class Settings(Section):
+    """The whole file. `model` and `fallback` name entries of `models`."""
+
+    model: str = ""
+    fallback: str = ""
+    mode: Mode = "ask"
+    servers: dict[str, ServerSettings] = Field(default_factory=dict)
+    models: dict[str, ModelSettings] = Field(default_factory=dict)
+    window: WindowSettings = WindowSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    ui: UiSettings = UiSettings()

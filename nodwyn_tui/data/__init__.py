@@ -1,0 +1,1 @@
+"""Run-time data shipped in the wheel, each file with its source and licence."""

@@ -1,0 +1,1 @@
+"""The vocabulary: events, parts, request, deltas, usage. Imports no library, touches nothing."""

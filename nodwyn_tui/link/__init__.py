@@ -1,0 +1,1 @@
+"""What passes between a front and the worker: commands down, events up."""

@@ -1,0 +1,363 @@
+"""Events of the link: what the worker tells a front. One closed union of frozen records.
+
+A front draws from these alone, the same whether they come from a live run or from a log that was
+read. Everything in them that a model, a tool, a file or a server wrote is plain text.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from nodwyn_tui.domain.events import Mode, RunEndWhy
+from nodwyn_tui.domain.usage import Usage
+
+EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
+EntryState = Literal["in", "cut", "elided", "folded", "behind", "outside"]
+CallStatus = Literal["", "waiting", "running", "ok", "failed", "refused", "interrupted"]
+SegmentKind = Literal["system", "summary", "history", "images", "fresh", "new"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Body:
+    """An entry in full. A call has `arguments` (pretty JSON), `text` (its result) and `diff`."""
+
+    text: str
+    arguments: str = ""
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One thing of the transcript. `id` is unique and sorts as the log does with `seq` first;
+    `seq` is the log line it comes from (0: not yet on disk). `title` is a call's one-line summary
+    or a divider's label; `preview` the first characters of the body, `size` its length in
+    characters. `state` says where the entry stands in the window ('outside' never goes there).
+    `body` is there for live entries and the latest ones; else it is fetched by id.
+    """
+
+    id: str
+    seq: int
+    kind: EntryKind
+    state: EntryState = "in"
+    status: CallStatus = ""
+    title: str = ""
+    preview: str = ""
+    size: int = 0
+    ms: int | None = None
+    call_id: str = ""
+    tool: str = ""
+    body: Body | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something wrong in the configuration, one entry each; `text` names file, line and key."""
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """A session is open (also after `/new`, a tour, a restart). Fronts start their picture anew.
+
+    `model` is '' where none was found: then `setup` says what to do. `draft` and `history` (newest
+    last) are for the prompt. `read_only` says that another process (`holder_pid`) writes.
+    """
+
+    session: str
+    workspace: str
+    branch: str = ""
+    model: str = ""
+    server: str = ""
+    provider: str = ""
+    mode: Mode = "ask"
+    strategy: str = "trim"
+    theme: str = "nodwyn-dark"
+    draft: str = ""
+    history: tuple[str, ...] = ()
+    read_only: bool = False
+    holder_pid: int = 0
+    sandboxed: bool = False
+    tour: bool = False
+    problems: tuple[Problem, ...] = ()
+    setup: str = ""
+    log_path: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntriesLoaded:
+    """The transcript so far, in order, after `Opened`; may come in several pieces."""
+
+    entries: tuple[Entry, ...]
+    done: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryAdded:
+    """A new entry at the end."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntryChanged:
+    """An entry changed; same id, same place."""
+
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatesChanged:
+    """Entries by id whose place in the window changed (a trim, a clear), with the new state."""
+
+    ids: tuple[str, ...]
+    state: EntryState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BodyLoaded:
+    """An entry's body, as asked for."""
+
+    id: str
+    body: Body
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStarted:
+    """The assistant works from here to `RunEnded`."""
+
+    run: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestSent:
+    """A request went out; a reply will stream."""
+
+    seq: int
+    model: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyPiece:
+    """A piece of the reply being streamed. What streamed is replaced by entries when it ends."""
+
+    kind: Literal["text", "thinking"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallPiece:
+    """A call is being written: its name and characters so far."""
+
+    index: int
+    name: str
+    chars: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplyEnded:
+    """The stream ended; the live area is dropped. Entries for what was kept follow or came.
+    `partial` is text of a broken stream, shown as incomplete and not kept in the window.
+    """
+
+    seq: int
+    partial: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallOutput:
+    """The latest line of a running call's output, for its entry."""
+
+    id: str
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalAsked:
+    """A call waits for the person. Exactly one of `diff` and `command` is set for writes and
+    shell; `touches` lists paths it may change; `pattern` is what "always" would allow.
+    """
+
+    call_id: str
+    entry_id: str
+    tool: str
+    title: str
+    diff: str = ""
+    command: str = ""
+    touches: tuple[str, ...] = ()
+    pattern: str = ""
+    warning: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalClosed:
+    """The call no longer waits (answered, interrupted, or the mode now allows it)."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryWaiting:
+    """A request will be sent again in `seconds`; Esc stops it."""
+
+    seconds: float
+    reason: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEnded:
+    """The run is over; `message` says why where it is not 'done'; `remedy` what to do."""
+
+    why: RunEndWhy
+    text: str = ""
+    requests: int = 0
+    usage: Usage | None = None
+    message: str = ""
+    kind: str = ""
+    remedy: str = ""
+    changed_files: tuple[str, ...] = ()
+    exit_code: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """A part of the window, in estimated tokens."""
+
+    kind: SegmentKind
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeterChanged:
+    """What fills the window. Tokens; shares 0 to 1, `None` where unknown. `source` says whether
+    `used` is the server's figure or the estimate; `context_from` where the context size is from.
+    `next_event` is what happens next and about when ("next trim in ~12 steps").
+    """
+
+    segments: tuple[Segment, ...]
+    used: int
+    source: Literal["reported", "estimated"]
+    high: int
+    low: int
+    ceiling: int
+    context: int
+    context_from: str
+    cached_reply: float | None = None
+    cached_session: float | None = None
+    next_event: str = ""
+    cost_usd: float | None = None
+    elapsed_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModeChanged:
+    """The approval mode is now this; `refused` says why another one was not taken."""
+
+    mode: Mode
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChanged:
+    """Requests go to this model from now on."""
+
+    model: str
+    server: str
+    provider: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelChoice:
+    """A model the person can pick: `name` is what `SwitchModel` takes."""
+
+    name: str
+    detail: str = ""
+    current: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelsListed:
+    """Configured models, and those of servers that could be asked; `failures` a line each."""
+
+    models: tuple[ModelChoice, ...]
+    failures: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queued:
+    """The messages that wait for the run, in order."""
+
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsaved:
+    """`count` log events are held in memory because the disk refused (`why`); 0: all is saved.
+    Shown all the time while it lasts.
+    """
+
+    count: int
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """A remark for the person. `detail` opens on request."""
+
+    level: Literal["info", "warning", "error"]
+    text: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """A log event as its line, for `--format jsonl`."""
+
+    line: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """The session could not be opened, or the worker cannot go on. Nothing follows."""
+
+    message: str
+    exit_code: int
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closed:
+    """The session is closed and on disk; nothing follows."""
+
+    session: str = ""
+
+
+UpEvent = (
+    Opened
+    | EntriesLoaded
+    | EntryAdded
+    | EntryChanged
+    | StatesChanged
+    | BodyLoaded
+    | RunStarted
+    | RequestSent
+    | ReplyPiece
+    | CallPiece
+    | ReplyEnded
+    | CallOutput
+    | ApprovalAsked
+    | ApprovalClosed
+    | RetryWaiting
+    | RunEnded
+    | MeterChanged
+    | ModeChanged
+    | ModelChanged
+    | ModelsListed
+    | Queued
+    | Unsaved
+    | Notice
+    | LogLine
+    | Failed
+    | Closed
+)

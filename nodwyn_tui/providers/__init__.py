@@ -1,0 +1,1 @@
+"""Wire protocols: pure dialects, and the one client that speaks HTTP."""

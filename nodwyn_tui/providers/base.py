@@ -1,0 +1,87 @@
+"""What a provider is: a pure dialect that encodes a request and decodes a reply. No HTTP here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+from nodwyn_tui.domain.deltas import Delta, Reply
+from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.request import Json, Request
+
+Framing = Literal["sse", "ndjson"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timeouts:
+    """Seconds: to connect, to the first byte, between two bytes (PRV-13)."""
+
+    connect: float = 10.0
+    first: float = 600.0
+    idle: float = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """Where requests go: everything the HTTP client needs besides the body.
+
+    `secret` is the key itself ('' where none is needed); `repr` never shows it.
+    """
+
+    server: str
+    provider: str
+    base_url: str
+    secret: str = field(default="", repr=False)
+    auth: Literal["bearer", "x-api-key"] = "bearer"
+    ca_file: str = ""
+    insecure: bool = False
+    timeouts: Timeouts = Timeouts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireRequest:
+    """What goes over the wire: a path below the base URL, the JSON body, headers besides the
+    credential's.
+    """
+
+    path: str
+    body: Mapping[str, Json]
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame of a stream: an SSE event or an NDJSON line. `event` is the SSE event's name;
+    `comment` marks a frame that only says that the server lives.
+    """
+
+    data: str
+    event: str = ""
+    comment: bool = False
+
+
+class Decoder(Protocol):
+    """Frames of one reply to deltas, then the whole reply.
+
+    Both raise `ProviderError`: `feed` for an error inside the stream, `finish` with kind
+    `incomplete_stream` where the stream ended without its terminal event. `partial` is the text
+    so far, for the screen when that happens; `reply_so_far` what an interruption keeps.
+    """
+
+    def feed(self, frame: Frame) -> Sequence[Delta]: ...
+
+    def finish(self) -> Reply: ...
+
+    def partial(self) -> str: ...
+
+    def interrupted(self) -> Reply: ...
+
+
+class Dialect(Protocol):
+    """A wire protocol. Pure: the same arguments give the same bytes."""
+
+    name: str
+    framing: Framing
+
+    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest: ...
+
+    def decoder(self, model: ModelRef) -> Decoder: ...

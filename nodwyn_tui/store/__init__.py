@@ -1,0 +1,1 @@
+"""The session log and what lies beside it on the disk."""

@@ -1,0 +1,1 @@
+"""The only doors to files, processes and the clock."""

@@ -1,0 +1,128 @@
+"""What a tool is, and the ports it works through. A tool knows no other room: whatever it needs
+from one is a `Protocol` here, filled by `agent/toolbox.py`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from nodwyn_tui.domain.events import PlanItem
+from nodwyn_tui.domain.request import ToolSpec
+
+Effect = Literal["read", "write", "shell", "state"]
+"""What a call may do: `read` looks, `write` changes files, `shell` runs a command, `state` changes
+only what this program keeps (a plan, a note)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What the person is shown before a call runs: for a write the exact diff, for a shell call the
+    exact command. `touches` are workspace-relative paths it may change; `subject` is what a
+    pattern's glob is matched with; `secret` says that it reads or writes a known secret file,
+    `outside` a path outside the workspace: both ask in every mode.
+    """
+
+    title: str
+    subject: str = ""
+    diff: str = ""
+    command: str = ""
+    touches: tuple[str, ...] = ()
+    secret: bool = False
+    outside: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a call gave. `text` is complete and clean (AGT-7), never blank; `lines` counts what the
+    tool gave, before any cut; `changed` are workspace-relative paths that were written; `artifact`
+    the file's name that holds an over-long result whole; `diff` is for the screen only.
+    """
+
+    text: str
+    is_error: bool = False
+    lines: int | None = None
+    changed: tuple[str, ...] = ()
+    artifact: str | None = None
+    diff: str = ""
+
+
+class Files(Protocol):
+    """The workspace as the file tools see it (AGT-9)."""
+
+    root: Path
+    extra: Sequence[Path]
+    read_budget: int
+    """Tokens a ranged read may give, so that the window never cuts it (ENG-17)."""
+
+    def seen(self, path: Path, digest: str) -> None:
+        """A file was read or written whole: its content's SHA-256."""
+        ...
+
+    def last_seen(self, path: Path) -> str | None:
+        """The digest the model knows of a file; `None` if it never read it."""
+        ...
+
+    def markers(self) -> bool:
+        """Whether redaction markers stand in results the model saw (ENG-6)."""
+        ...
+
+
+class History(Protocol):
+    """The session's log, for `session_history`."""
+
+    def read_item(self, item: str, offset: int, limit: int) -> str:
+        """The text of item `i:<seq>` from code point `offset` on, framed as historical data;
+        `ToolError` for a wrong item.
+        """
+        ...
+
+
+class Artifacts(Protocol):
+    """Where an over-long result is kept whole."""
+
+    def keep(self, name: str, chunks: Sequence[bytes]) -> str:
+        """Writes a file and returns its name."""
+        ...
+
+    def open(self, name: str) -> tuple[str, Path]:
+        """A new file's name and path, for a tool that writes while it runs."""
+        ...
+
+
+class Plan(Protocol):
+    """The plan of the session."""
+
+    def write(self, items: Sequence[PlanItem]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a call works with. `progress` takes the latest line of a running call's output."""
+
+    files: Files
+    history: History
+    artifacts: Artifacts
+    plan: Plan
+    progress: Callable[[str], None] = field(default=lambda _line: None)
+
+
+Arguments = TypeVar("Arguments", bound=BaseModel)
+
+
+class Tool(Protocol[Arguments]):
+    """A tool: `spec` is what the model sees (frozen for the session), `arguments` validates what
+    it sent. `describe` looks and changes nothing; it raises `ToolError` where the call cannot work
+    at all, and so spares the person the question. `run` raises `ToolError`, or
+    `asyncio.CancelledError` after it ended whatever it had started.
+    """
+
+    spec: ToolSpec
+    arguments: type[Arguments]
+    effect: Effect
+
+    async def describe(self, arguments: Arguments, context: Context) -> Ask: ...
+
+    async def run(self, arguments: Arguments, context: Context) -> Outcome: ...

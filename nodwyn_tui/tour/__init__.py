@@ -1,0 +1,1 @@
+"""The built-in guide, served over the Ollama protocol."""

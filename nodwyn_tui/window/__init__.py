@@ -1,0 +1,1 @@
+"""The engine: (events, recipe) to request, and back. Pure."""

@@ -1,0 +1,50 @@
+"""The link's records survive their encoding."""
+
+import typing
+
+import pytest
+
+from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.link import codec, commands, events
+
+RECORDS = [
+    commands.Open(workspace="/w", resume="last", add_dirs=("/a", "/b"), max_steps=3),
+    commands.Send(text="[b] \ud83d \x1b[2J 中\n"),
+    commands.Answer(call_id="c1", allow=False, reason="no"),
+    commands.Close(),
+    events.Opened(session="s", workspace="/w", problems=(events.Problem(text="line 12"),)),
+    events.EntriesLoaded(
+        entries=(
+            events.Entry(
+                id="3:c", seq=3, kind="call", body=events.Body(text="out", diff="-a\n+b\n")
+            ),
+            events.Entry(id="4", seq=4, kind="user"),
+        ),
+        done=True,
+    ),
+    events.MeterChanged(
+        segments=(events.Segment(kind="system", tokens=9),),
+        used=9,
+        source="estimated",
+        high=3,
+        low=2,
+        ceiling=4,
+        context=5,
+        context_from="assumed",
+        cached_reply=0.0,
+    ),
+    events.RunEnded(why="done", usage=Usage(prompt_tokens=3, cost_usd=0.5)),
+]
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
+def test_record_survives_one_line(record: commands.Command | events.UpEvent) -> None:
+    line = codec.encode(record)
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert codec.decode(line) == record
+
+
+def test_every_record_of_both_unions_has_a_name_of_its_own() -> None:
+    kinds = [*typing.get_args(commands.Command), *typing.get_args(events.UpEvent)]
+    assert len({kind.__name__ for kind in kinds}) == len(kinds)

@@ -1,3 +1,3 @@
-"""Nodwyn TUI: a terminal coding assistant with a byte-stable prompt prefix and a log that loses nothing."""
+"""Nodwyn TUI: a terminal coding assistant with a byte-stable prompt prefix, which loses nothing."""
 
 __version__ = "0.1.0"

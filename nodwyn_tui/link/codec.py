@@ -46,18 +46,18 @@ def _value(record: Any) -> Any:
 
 
 def _record(kind: type[Any], value: dict[str, Any]) -> Any:
-    shapes: dict[str, Any] = _shapes(kind)
+    shapes = _shapes(kind)
     return kind(**{name: _shaped(shapes[name], item) for name, item in value.items()})
 
 
 @cache
-def _shapes(kind: type[Any]) -> dict[str, Any]:
+def _shapes(kind: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
     return {field.name: _shape(hints[field.name]) for field in dataclasses.fields(kind)}
 
 
 def _shape(hint: Any) -> Any:
-    """What a JSON value must become: a record's class, (tuple, item's shape), or None (as it is)."""
+    """What a JSON value becomes: a record's class, (tuple, item's shape), or None (as it is)."""
     if dataclasses.is_dataclass(hint):
         return hint
     if typing.get_origin(hint) is tuple:

@@ -22,14 +22,17 @@ def test_request_has_the_published_form() -> None:
         ),
     )
     data = canonical.request_bytes(request)
-    assert data == (
-        '{"max_output":7,"messages":['
-        '{"parts":[{"text":"hi","type":"text"},{"height":2,"mime":"image/png","sha256":"ab","type":"image","width":1}],"role":"user"},'
-        '{"parts":[{"text":"hm","type":"thinking"},{"text":"ok","type":"text"},'
-        '{"arguments":"{\\"b\\":1,\\"a\\":2}","id":"c1","name":"t","type":"call"}],"role":"assistant"},'
-        '{"call_id":"c1","is_error":false,"name":"t","parts":[{"text":"中","type":"text"}],"role":"tool"}],'
-        '"system":"s","tools":[{"description":"d","name":"t","parameters":{"type":"object"}}]}'
-    ).encode()
+    assert (
+        data
+        == (
+            '{"max_output":7,"messages":['
+            '{"parts":[{"text":"hi","type":"text"},{"height":2,"mime":"image/png","sha256":"ab","type":"image","width":1}],"role":"user"},'
+            '{"parts":[{"text":"hm","type":"thinking"},{"text":"ok","type":"text"},'
+            '{"arguments":"{\\"b\\":1,\\"a\\":2}","id":"c1","name":"t","type":"call"}],"role":"assistant"},'
+            '{"call_id":"c1","is_error":false,"name":"t","parts":[{"text":"中","type":"text"}],"role":"tool"}],'
+            '"system":"s","tools":[{"description":"d","name":"t","parameters":{"type":"object"}}]}'
+        ).encode()
+    )
 
 
 def test_event_line_keeps_extra_fields_and_order() -> None:
@@ -60,6 +63,9 @@ def test_cache_rate_weighs_tokens_and_knows_unknown_from_zero() -> None:
     assert cache_rate([]) is None
     assert cache_rate([Usage(prompt_tokens=10), Usage(cached_tokens=5)]) is None
     assert cache_rate([Usage(prompt_tokens=10, cached_tokens=0)]) == 0.0
-    assert cache_rate(
-        [Usage(prompt_tokens=100, cached_tokens=0), Usage(prompt_tokens=300, cached_tokens=300)]
-    ) == 0.75
+    assert (
+        cache_rate(
+            [Usage(prompt_tokens=100, cached_tokens=0), Usage(prompt_tokens=300, cached_tokens=300)]
+        )
+        == 0.75
+    )

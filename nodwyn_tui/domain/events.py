@@ -498,8 +498,8 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
     kind.type: kind
     for kind in (
         SessionStart, SessionResume, SessionRecipe, SessionRecovered, SessionTitle, SessionEnd,
-        Note, UserMessage, UserQueued, AttachImage, AttachConfirm, LlmRequest, LlmResponse, LlmError,
-        ToolCall, ToolResult, Approval, ModeChange, JobStart, JobEnd, ResultFold, WindowEdit,
+        Note, UserMessage, UserQueued, AttachImage, AttachConfirm, LlmRequest, LlmResponse,
+        LlmError, ToolCall, ToolResult, Approval, ModeChange, JobStart, JobEnd, ResultFold, WindowEdit,
         WindowRewind, GatePlan, SkillUse, SummaryAdd, SummaryRevoke, ContextOpen, ContextClose,
         FreshContext, WindowReset, WindowLeadIn, BudgetWarning, BudgetBlocked, RunEnd,
     )

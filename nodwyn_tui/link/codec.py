@@ -46,7 +46,7 @@ def _value(record: Any) -> Any:
 
 
 def _record(kind: type[Any], value: dict[str, Any]) -> Any:
-    shapes = _shapes(kind)
+    shapes = _shapes(kind)  # type: ignore[arg-type]  # a class is hashable
     return kind(**{name: _shaped(shapes[name], item) for name, item in value.items()})
 
 

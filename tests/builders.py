@@ -1,0 +1,114 @@
+"""Little logs in few lines: a recipe, and a builder that numbers events as the log does."""
+
+import dataclasses
+from typing import Any, TypeVar
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
+from nodwyn_tui.domain.recipe import Recipe, WindowLimits
+from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+
+TOOLS = (
+    ToolSpec(
+        "fs-read", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}}
+    ),
+    ToolSpec(
+        "shell",
+        "Runs a command.",
+        {"type": "object", "properties": {"command": {"type": "string"}}},
+    ),
+)
+MODEL = ev.ModelRef(name="m", server="s", provider="openai", id="m-1", origin="s/m-1")
+
+AnyEvent = TypeVar("AnyEvent", bound=ev.Event)
+
+
+def recipe(**changes: Any) -> Recipe:
+    """A small window: high water 2,000, low water 1,000, results cut at 400 tokens."""
+    limits = {
+        "high_water": 2_000,
+        "low_water": 1_000,
+        "ceiling": 3_000,
+        "max_result_tokens": 400,
+        "output_reserve": 500,
+    }
+    limits |= {
+        key: changes.pop(key) for key in list(changes) if key in limits or key == "protected"
+    }
+    fields: dict[str, Any] = {
+        "version": 20,
+        "system": "You help.",
+        "tools": TOOLS,
+        "window": WindowLimits(**limits),
+        "num_ctx": 3_500,
+        "max_output": 500,
+    }
+    return Recipe(**(fields | changes))
+
+
+class LogBuilder:
+    """Appends events with the seqs, runs and requests a session would give them."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.events: list[ev.Event] = []
+        self.recipe = recipe(**changes)
+        self.run = 0
+        self.add(ev.SessionStart(session="s", workspace="/w", app="t", recipe=self.recipe))
+
+    def add(self, draft: AnyEvent) -> AnyEvent:
+        if isinstance(draft, ev.UserMessage) and draft.via in ("prompt", "continue"):
+            self.run += 1
+        event = dataclasses.replace(draft, seq=len(self.events) + 1, at="2026-01-01", run=self.run)
+        self.events.append(event)
+        return event
+
+    def user(self, text: str = "do it", **fields: Any) -> ev.UserMessage:
+        return self.add(ev.UserMessage(text=text, **fields))
+
+    def request(self, shape: Shape = ORDINARY) -> tuple[ev.LlmRequest, Window]:
+        """Builds the window and records its request."""
+        window = build(self.events, self.recipe, shape)
+        event = self.add(
+            ev.LlmRequest(
+                model=MODEL,
+                parameters=ev.Parameters(),
+                digest=window.digest,
+                estimate=window.estimate,
+                elided=window.newly,
+                high_water=shape.high_water,
+                no_tools=shape.no_tools,
+                offered_tools=shape.offered_tools,
+            )
+        )
+        return event, window
+
+    def reply(self, *parts: ReplyPart | str, finish: str | None = None) -> ev.LlmResponse:
+        made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
+        calls = [part for part in made if isinstance(part, Call)]
+        said = finish or ("calls" if calls else "stop")
+        response = self.add(ev.LlmResponse(req=len(self.events), parts=made, finish=said))
+        for call in calls:
+            self.add(
+                ev.ToolCall(
+                    resp=response.seq, call_id=call.id, name=call.name, arguments=call.arguments
+                )
+            )
+        return response
+
+    def result(self, call_id: str, text: str = "done", **fields: Any) -> ev.ToolResult:
+        name = fields.pop("name", "shell")
+        return self.add(ev.ToolResult(call_id=call_id, name=name, text=text, **fields))
+
+    def exchange(self, call_id: str, text: str, name: str = "shell", arguments: str = "{}") -> None:
+        """A request, a reply with one call, and its result."""
+        self.request()
+        self.reply(Call(call_id, name, arguments))
+        self.result(call_id, text, name=name)
+
+    def window(self, shape: Shape = ORDINARY) -> Window:
+        return build(self.events, self.recipe, shape)
+
+
+def thinking(text: str) -> Thinking:
+    return Thinking(text)

@@ -18,7 +18,7 @@ Fresh = Literal["auto", "each_request", "on_change", "run_start", "off"]
 class Section(BaseModel):
     """A table of the file: frozen; unknown keys are warned of by `files.py` and kept on disk."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True, allow_inf_nan=False)
 
 
 class TimeoutSettings(Section):

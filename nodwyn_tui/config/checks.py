@@ -1,0 +1,176 @@
+"""What the schema alone cannot tell of the person's file: names that must exist, marks in order,
+addresses that are safe, keys that must not stand there.
+
+A check looks at the settings so far and leaves bad entries out of the draft.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from nodwyn_tui.config.allowed import KeyPath
+from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, credential_fault
+from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
+from nodwyn_tui.config.schema import ServerSettings, Settings
+from nodwyn_tui.config.servers import address_fault
+from nodwyn_tui.errors import ConfigError
+
+_PATTERN = re.compile(r"[\w*-]+:\s*\S.*", re.DOTALL)
+_HEADER = re.compile(r"[A-Za-z0-9-]+")
+
+
+@dataclass(slots=True)
+class Draft:
+    """A file being read: what is left of it, where its keys stand, and what was wrong."""
+
+    file: str
+    values: dict[str, Any]
+    lines: Mapping[KeyPath, int]
+    problems: list[Problem] = field(default_factory=list)
+    left_out: set[KeyPath] = field(default_factory=set)
+
+    def at(self, path: KeyPath) -> Any:
+        """The value at `path`, `None` where there is none."""
+        node: Any = self.values
+        for key in path:
+            node = node.get(key) if isinstance(node, dict) else None
+        return node
+
+    def leave_out(
+        self, path: KeyPath, message: str, *, found: str | None = None, allowed: str = ""
+    ) -> None:
+        """Reports the entry and takes it out. `found` is the value there, if not given."""
+        if found is None:
+            found = shown(path, self.at(path))
+        self.report(path, message, found=found, allowed=allowed)
+        parent = self.at(path[:-1])
+        if isinstance(parent, dict):
+            parent.pop(path[-1], None)
+        self.left_out.add(path)
+
+    def report(
+        self,
+        path: KeyPath,
+        message: str,
+        *,
+        found: str = "",
+        allowed: str = "",
+        warning: bool = False,
+    ) -> None:
+        """Reports the entry, which stays."""
+        depth = next((n for n in range(len(path), 0, -1) if path[:n] in self.lines), 0)
+        error = ConfigError(
+            message,
+            file=self.file,
+            line=self.lines.get(path[:depth]),
+            key=dotted(path),
+            found=found,
+            allowed=allowed,
+        )
+        self.problems.append(Problem(error, warning))
+
+
+def check_keys_in_clear(draft: Draft) -> None:
+    """A key under a name of its own, as other programs have it, has no place in the file."""
+    for group in ("servers", "models"):
+        for name, entry in _tables(draft.at((group,))):
+            for key in [key for key in entry if key.lower() in SECRET_KEYS - {"credential"}]:
+                draft.leave_out(
+                    (group, name, key),
+                    "a key may not stand in this file; keep it elsewhere and name the place in "
+                    f"servers.{name}.credential",
+                    allowed=CREDENTIAL_FORMS,
+                )
+
+
+def check_patterns(draft: Draft) -> None:
+    """Approval patterns of another shape would allow nothing, or not what was meant."""
+    path = ("approvals", "allow")
+    listed = draft.at(path)
+    if not isinstance(listed, list):
+        return
+    for item in listed:
+        if not isinstance(item, str) or not _PATTERN.fullmatch(item):
+            draft.report(
+                path, "not a pattern", found=shown((), item), allowed='"TOOL: GLOB" in a list'
+            )
+    listed[:] = [item for item in listed if isinstance(item, str) and _PATTERN.fullmatch(item)]
+
+
+def check_servers(draft: Draft, settings: Settings) -> None:
+    """Addresses, credentials and header names."""
+    for name, server in settings.servers.items():
+        path = ("servers", name)
+        if fault := address_fault(server):
+            draft.leave_out((*path, "base_url"), fault, found="")
+        if server.credential and (fault := credential_fault(server.credential)):
+            draft.leave_out((*path, "credential"), fault, allowed=CREDENTIAL_FORMS)
+        if server.cache_key_header and not _HEADER.fullmatch(server.cache_key_header):
+            draft.leave_out(
+                (*path, "cache_key_header"), "not a header's name", allowed="letters, digits and -"
+            )
+
+
+def check_models(draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]) -> None:
+    """Each model is on a server that exists."""
+    for name, model in settings.models.items():
+        if model.server in servers:
+            continue
+        why = "was left out" if ("servers", model.server) in draft.left_out else "is not known"
+        draft.leave_out(
+            ("models", name),
+            f"its server {model.server!r} {why}, so this model is left out",
+            found="",
+            allowed=" | ".join(servers),
+        )
+
+
+def check_marks(draft: Draft, settings: Settings) -> None:
+    """Low water lies below high water, and high water within the context, where both are set."""
+    window = settings.window
+    _check_marks(draft, ("window",), window.low_water, window.high_water, None)
+    for name, model in settings.models.items():
+        if model.low_water is None and model.high_water is None:
+            continue
+        low = model.low_water if model.low_water is not None else window.low_water
+        high = model.high_water if model.high_water is not None else window.high_water
+        _check_marks(draft, ("models", name), low, high, model.context or model.num_ctx)
+
+
+def _check_marks(
+    draft: Draft, table: KeyPath, low: int | None, high: int | None, context: int | None
+) -> None:
+    wrong = allowed = ""
+    if low is not None and high is not None and low >= high:
+        wrong, allowed = "the marks are out of order", "low_water below high_water"
+    elif high is not None and context is not None and high > context:
+        wrong, allowed = "the mark lies beyond the context", f"high_water of {context} at most"
+    if not wrong:
+        return
+    keys = [key for key in ("low_water", "high_water") if draft.at((*table, key)) is not None]
+    draft.leave_out(
+        (*table, keys[0]), wrong, found=f"low_water {low}, high_water {high}", allowed=allowed
+    )
+    for key in keys[1:]:
+        draft.at(table).pop(key)
+
+
+def check_names(draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]) -> None:
+    """`model` and `fallback` name models that exist."""
+    for key, name in (("model", settings.model), ("fallback", settings.fallback)):
+        server, _, model_id = name.partition("/")
+        if not name or name in settings.models or (model_id and server in servers):
+            continue
+        why = "was left out" if ("models", name) in draft.left_out else "does not exist"
+        draft.leave_out(
+            (key,),
+            f"this model {why}",
+            allowed=" | ".join(dotted((name,)) for name in settings.models) or "SERVER/ID",
+        )
+
+
+def _tables(value: Any) -> list[tuple[str, dict[str, Any]]]:
+    if not isinstance(value, dict):
+        return []
+    return [(name, entry) for name, entry in value.items() if isinstance(entry, dict)]

@@ -1,0 +1,193 @@
+"""Writes single settings into `config.toml`, keeping whatever else stands there: comments, order,
+unknown keys, and what an editor saved meanwhile.
+"""
+
+import copy
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+from filelock import FileLock, Timeout
+from tomlkit.container import Container
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import AbstractTable, Array, InlineTable, KeyType, SingleKey
+
+from nodwyn_tui.config.allowed import KeyPath
+from nodwyn_tui.config.files import parse, read_text
+from nodwyn_tui.config.problems import dotted
+from nodwyn_tui.errors import ConfigError
+from nodwyn_tui.system.atomic import write_whole
+
+_LOCK_SECONDS = 10.0
+_MODE = 0o600
+_NAMED_TABLES = frozenset({"servers", "models", "mcp"})
+"""Tables whose keys are the person's own names: always written as one quoted key (C73)."""
+
+_Table = Container | AbstractTable
+_Edit = Callable[[str], str]
+
+
+def set_value(file: Path, path: KeyPath, value: Any) -> None:
+    """Sets one key, or a whole table from a mapping; makes the file if there is none.
+
+    `ConfigError` where the file is not TOML or something else stands in the way.
+    """
+
+    def edit(text: str) -> str:
+        document = _document(text, file)
+        _put(_table_for(document, path, file), path, value)
+        return _checked(text, document, file, lambda values: _put_plain(values, path, value))
+
+    _save(file, edit)
+
+
+def remove_value(file: Path, path: KeyPath) -> None:
+    """Takes one key or table out; nothing happens if it is not there."""
+
+    def edit(text: str) -> str:
+        document = _document(text, file)
+        node: Any = document
+        for key in path[:-1]:
+            node = node.get(key) if isinstance(node, Mapping) else None
+        if not isinstance(node, Mapping) or path[-1] not in node:
+            return text
+        node.remove(path[-1])  # type: ignore[attr-defined]  # every table of tomlkit has it
+        return _checked(text, document, file, lambda values: _drop_plain(values, path))
+
+    _save(file, edit)
+
+
+def add_allow_pattern(file: Path, pattern: str) -> None:
+    """Adds a pattern `TOOL: GLOB` to `[approvals] allow`, once: "always" of an approval."""
+    path = ("approvals", "allow")
+
+    def edit(text: str) -> str:
+        document = _document(text, file)
+        table = _table_for(document, path, file)
+        listed = table.get("allow")
+        if listed is None:
+            listed = table["allow"] = tomlkit.array()
+        if not isinstance(listed, Array):
+            raise _in_the_way(path, file, "a list of patterns")
+        if pattern in listed.unwrap():
+            return text
+        listed.append(pattern)
+        return _checked(text, document, file, lambda values: _append_plain(values, pattern))
+
+    _save(file, edit)
+
+
+def _save(file: Path, edit: _Edit) -> None:
+    """Reads, edits and writes under a lock; starts anew if an editor saved in between."""
+    target = file.resolve()  # a link to the person's own store of settings stays a link
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with FileLock(target.with_name(f".{target.name}.lock"), timeout=_LOCK_SECONDS):
+            while True:
+                before = read_text(target)
+                after = edit(before)
+                if after == before:
+                    return
+                if read_text(target) == before:
+                    mode = None if target.exists() else _MODE
+                    write_whole(target, after.encode("utf-8"), mode)
+                    return
+    except Timeout as error:
+        raise ConfigError(
+            "another Nodwyn is saving settings and does not end; try again", file=str(file)
+        ) from error
+    except OSError as error:
+        raise ConfigError(
+            f"cannot be saved ({error.strerror}); mend the permissions of its folder",
+            file=str(file),
+        ) from error
+
+
+def _document(text: str, file: Path) -> tomlkit.TOMLDocument:
+    parse(text, file)  # names the line where it is not TOML
+    try:
+        return tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ConfigError(f"cannot be changed here: {error}; edit it", file=str(file)) from error
+
+
+def _table_for(document: tomlkit.TOMLDocument, path: KeyPath, file: Path) -> _Table:
+    """The table that holds the path's last key; made where it is not there."""
+    node: _Table = document
+    for depth, key in enumerate(path[:-1], 1):
+        if key not in node:
+            made = tomlkit.table(is_super_table=depth == 1 and path[0] in _NAMED_TABLES)
+            node.append(_key(path[:depth]), made)
+        found = node[key]
+        if not isinstance(found, _Table):
+            raise _in_the_way(path[:depth], file, "a table")
+        node = found
+    return node
+
+
+def _put(table: _Table, path: KeyPath, value: Any) -> None:
+    if path[-1] in table:
+        table[path[-1]] = value
+    elif isinstance(value, Mapping) and not isinstance(table, InlineTable):
+        made = tomlkit.table()
+        for key, item in value.items():
+            made.append(key, item)
+        table.append(_key(path), made)
+    else:
+        table.append(_key(path), value)
+
+
+def _key(path: KeyPath) -> SingleKey:
+    quoted = len(path) == 2 and path[0] in _NAMED_TABLES
+    return SingleKey(path[-1], KeyType.Basic if quoted else None)
+
+
+def _in_the_way(path: KeyPath, file: Path, wanted: str) -> ConfigError:
+    return ConfigError(
+        "something else stands there, so nothing can be saved; mend it first",
+        file=str(file),
+        key=dotted(path),
+        allowed=wanted,
+    )
+
+
+def _checked(
+    before: str,
+    document: tomlkit.TOMLDocument,
+    file: Path,
+    change: Callable[[dict[str, Any]], None],
+) -> str:
+    """The new text, if another reader finds in it exactly what was there with the one change."""
+    expected = tomllib.loads(before)
+    change(expected)
+    after = tomlkit.dumps(document)
+    try:
+        found = tomllib.loads(after)
+    except ValueError:
+        found = {}
+    if found != expected:
+        raise ConfigError(
+            "this change cannot be made without touching something else; edit the file by hand",
+            file=str(file),
+        )
+    return after
+
+
+def _put_plain(values: dict[str, Any], path: KeyPath, value: Any) -> None:
+    node = values
+    for key in path[:-1]:
+        node = node.setdefault(key, {})
+    node[path[-1]] = copy.deepcopy(value)
+
+
+def _drop_plain(values: dict[str, Any], path: KeyPath) -> None:
+    node = values
+    for key in path[:-1]:
+        node = node[key]
+    del node[path[-1]]
+
+
+def _append_plain(values: dict[str, Any], pattern: str) -> None:
+    values.setdefault("approvals", {}).setdefault("allow", []).append(pattern)

@@ -1,0 +1,148 @@
+"""Keys from where they are kept, fit for a header."""
+
+import secrets
+from pathlib import Path
+
+import keyring
+import keyring.backend
+import keyring.errors
+import pytest
+
+from nodwyn_tui.config.credentials import Credentials, clean_key, variable_names
+from nodwyn_tui.config.environment import environment_of
+from nodwyn_tui.config.schema import ServerSettings
+from nodwyn_tui.errors import ConfigError
+
+KEY = "sk-test-0000"
+
+
+def server(credential: str) -> ServerSettings:
+    return ServerSettings(
+        provider="openai", base_url="https://ai.example.com", credential=credential
+    )
+
+
+async def no_command(command: str) -> str:
+    raise AssertionError(command)
+
+
+def credentials(folder: Path, **variables: str) -> Credentials:
+    return Credentials(environment_of(variables), folder, no_command)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        KEY + "\n",
+        KEY + "\r\n",
+        " " + KEY,
+        "\t" + KEY + " \n",
+        f'"{KEY}"',
+        f"'{KEY}'\n",
+        "\ufeff" + KEY,
+        f"Bearer {KEY}",
+        f"bearer  {KEY}\n",
+        f'\ufeff"Bearer {KEY}"\r\n',
+        f"Bearer '{KEY}'",
+    ],
+)
+async def test_what_stands_around_a_key_is_taken_off(given: str, tmp_path: Path) -> None:
+    """C71: by variable and by file."""
+    (tmp_path / "key").write_bytes(given.encode())
+    by_variable = await credentials(tmp_path, K=given).resolve("s", server("env:K"))
+    by_file = await credentials(tmp_path).resolve("s", server("file:key"))
+    assert by_variable == by_file == KEY
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("sk-te\u200bst-0000", "character 6 of 13 is U+200B (zero width space)"),
+        ("sk-test\n0000", "character 8 of 12 is U+000A (a control character)"),
+        ("sk-test 0000", "character 8 of 12 is U+0020 (space)"),
+        ("sk\u2013test-0000", "character 3 of 12 is U+2013 (en dash)"),
+    ],
+)
+def test_a_sign_no_header_can_hold_is_named_by_position(given: str, words: str) -> None:
+    """C71: without showing the key."""
+    with pytest.raises(ConfigError) as caught:
+        clean_key(given, "the variable K")
+    assert words in str(caught.value)
+    assert "the variable K" in str(caught.value)
+    assert "test" not in str(caught.value)
+    assert "0000" not in str(caught.value)
+
+
+async def test_a_missing_key_says_what_to_do(tmp_path: Path) -> None:
+    keys = credentials(tmp_path, BLANK=" \n")
+    (tmp_path / "empty").touch()
+    for word, remedy in (
+        ("env:NONE", "export NONE="),
+        ("env:BLANK", "export BLANK="),
+        ("file:none", "cannot be read: No such file"),
+        ("file:empty", "write the key into it"),
+    ):
+        with pytest.raises(ConfigError, match=remedy):
+            await keys.resolve("groq", server(word))
+    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ConfigError, match="is not text"):
+        await keys.resolve("groq", server("file:binary"))
+
+
+async def test_no_credential_is_no_key(tmp_path: Path) -> None:
+    assert await credentials(tmp_path).resolve("ollama", server("")) == ""
+
+
+async def test_a_command_gives_the_key(tmp_path: Path) -> None:
+    asked = []
+
+    async def run(command: str) -> str:
+        asked.append(command)
+        return KEY + "\n"
+
+    keys = Credentials(environment_of({}), tmp_path, run)
+    assert await keys.resolve("s", server("command: pass show ai | head -1")) == KEY
+    assert asked == ["pass show ai | head -1"]
+    assert keys.held() == {KEY}
+
+
+class Ring(keyring.backend.KeyringBackend):
+    """A keyring in memory, as the real library takes it."""
+
+    priority = 1  # type: ignore[assignment]
+
+    def get_password(self, service: str, username: str) -> str | None:
+        if username == "locked":
+            raise keyring.errors.KeyringLocked("locked")
+        return KEY if (service, username) == ("nodwyn", "mine") else None
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise NotImplementedError
+
+    def delete_password(self, service: str, username: str) -> None:
+        raise NotImplementedError
+
+
+async def test_the_keyring_gives_the_key(tmp_path: Path) -> None:
+    before = keyring.get_keyring()
+    keyring.set_keyring(Ring())
+    try:
+        keys = credentials(tmp_path)
+        assert await keys.resolve("s", server("keyring:mine")) == KEY
+        with pytest.raises(ConfigError, match="keyring set nodwyn other"):
+            await keys.resolve("s", server("keyring:other"))
+        with pytest.raises(ConfigError, match="unlock it"):
+            await keys.resolve("s", server("keyring:locked"))
+    finally:
+        keyring.set_keyring(before)
+
+
+async def test_every_key_that_was_seen_is_held_for_redaction(tmp_path: Path) -> None:
+    """SEC-1: resolved keys, and those of variables that any server names, used or not."""
+    kept, usual, own = (secrets.token_hex(16) for _ in range(3))
+    (tmp_path / "key").write_text(kept)
+    keys = credentials(tmp_path, OPENAI_API_KEY=f"Bearer {usual}\n", OWN=own)
+    await keys.resolve("s", server("file:key"))
+    held = keys.held([server("env:OWN"), server("keyring:none")])
+    assert {kept, usual, f"Bearer {usual}", own} == held
+    assert {"OWN", "OPENAI_API_KEY"} < variable_names([server("env: OWN")])

@@ -1,0 +1,360 @@
+"""What a `config.toml` gives, and what is said about bad entries."""
+
+import secrets
+import tempfile
+from pathlib import Path
+
+import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nodwyn_tui.config.environment import environment_of
+from nodwyn_tui.config.files import LARGEST_FILE, Loaded, load_settings
+from nodwyn_tui.errors import ConfigError
+
+CASES = Path(__file__).parent.parent / "cases" / "files"
+NOTHING = environment_of({})
+
+
+def load(tmp_path: Path, text: str | bytes) -> Loaded:
+    file = tmp_path / "config.toml"
+    file.write_bytes(text.encode() if isinstance(text, str) else text)
+    return load_settings(file, NOTHING)
+
+
+def only(loaded: Loaded) -> ConfigError:
+    (problem,) = loaded.problems
+    return problem.error
+
+
+def test_no_file_means_the_defaults(tmp_path: Path) -> None:
+    loaded = load_settings(tmp_path / "none.toml", NOTHING)
+    assert loaded.problems == ()
+    assert loaded.settings.mode == "ask"
+    assert loaded.servers["ollama"].base_url == "http://127.0.0.1:11434"
+
+
+def test_a_file_that_was_asked_for_must_exist(tmp_path: Path) -> None:
+    loaded = load_settings(tmp_path / "none.toml", NOTHING, must_exist=True)
+    assert "none.toml" in str(only(loaded))
+    assert "no such file" in str(only(loaded))
+
+
+def test_valid_toml_with_wrong_content_is_used_as_far_as_it_goes() -> None:
+    """C72: each bad entry is told once, with its line."""
+    loaded = load_settings(CASES / "C72_wrong_content.toml", NOTHING)
+    told = {problem.error.key: problem for problem in loaded.problems}
+    assert told.keys() == {
+        "window",
+        "temperature",
+        "high_water",
+        "low_water",
+        "max_reply",
+        "providers",
+    }
+    assert {key for key, problem in told.items() if not problem.warning} == {"window"}
+    assert told["window"].error.line == 1
+    assert told["window"].error.found == "'large'"
+    assert told["window"].error.allowed == "a table"
+    assert told["providers"].error.line == 7
+    assert "[window]" in told["high_water"].text
+    assert loaded.settings.window.output_reserve == 8192
+
+
+KEYED = [
+    ('mode = "fast"', 1, "mode", "'fast'", "plan | ask | edits | auto"),
+    ("\n[window]\nlow_water = -5", 3, "window.low_water", "-5", "a whole number above 0"),
+    ("[window]\nhigh_water = 0.5", 2, "window.high_water", "0.5", "a whole number above 0"),
+    ("[window]\nhigh_water = true", 2, "window.high_water", "true", "a whole number above 0"),
+    ("[window]\nthreshold = nan", 2, "window.threshold", "nan", "a number above 0"),
+    ("[ui]\ntheme = [\n1,\n2]\n", 2, "ui.theme", "a list", "text"),
+    ("ui.theme = 3", 1, "ui.theme", "3", "text"),
+    ('models = "all"', 1, "models", "'all'", "a table"),
+    ('[models]\n"a.b" = 3', 2, 'models."a.b"', "3", "a table"),
+    ("[[servers]]\nprovider = 3", 1, "servers", "a list", "a table"),
+    ('[approvals]\nallow = "all"', 2, "approvals.allow", "'all'", "a list of texts"),
+    ("[approvals]\nallow = [1]", 2, "approvals.allow", "1", '"TOOL: GLOB" in a list'),
+    ('[approvals]\nallow = ["all"]', 2, "approvals.allow", "'all'", '"TOOL: GLOB" in a list'),
+    ('model = "gone"', 1, "model", "'gone'", "SERVER/ID"),
+    ('fallback = "gone"', 1, "fallback", "'gone'", "SERVER/ID"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "key", "found", "allowed"), KEYED)
+def test_a_bad_entry_names_its_place(
+    tmp_path: Path, text: str, line: int, key: str, found: str, allowed: str
+) -> None:
+    """C72: file, line, key, what was found and what is allowed."""
+    loaded = load(tmp_path, text)
+    error = only(loaded)
+    assert (error.line, error.key, error.found, error.allowed) == (line, key, found, allowed)
+    assert error.file == str(tmp_path / "config.toml")
+    assert loaded.errors == (error,)
+    assert loaded.settings == type(loaded.settings)()
+
+
+SERVER = '[servers.mine]\nprovider = "openai"\nbase_url = "https://ai.example.com/v1"\n'
+MODEL = '[models.m]\nserver = "mine"\nmodel = "x"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "key", "words"),
+    [
+        ('[models.m]\nserver = "mine"\nmodel = "x"', "models.m", "'mine' is not known"),
+        ('[models.m]\nmodel = "x"', "models.m", "has no server"),
+        ('[models.m]\nserver = "ollama"', "models.m", "has no model"),
+        ('[servers.mine]\nprovider = "openai"', "servers.mine", "has no base_url"),
+        (SERVER + MODEL + "low_water = 9\nhigh_water = 9", "models.m.low_water", "out of order"),
+        ("[window]\nhigh_water = 5\nlow_water = 9", "window.low_water", "out of order"),
+        (SERVER + MODEL + "high_water = 9\ncontext = 8", "models.m.high_water", "beyond"),
+        (SERVER + 'cache_key_header = "a b"', "servers.mine.cache_key_header", "header"),
+        (SERVER + "timeouts = { idle = 0 }", "servers.mine.timeouts.idle", "wrong kind"),
+        (SERVER + MODEL + "price = { input = -1 }", "models.m.price.input", "wrong kind"),
+        (SERVER + MODEL + 'keep_reasoning = "some"', "models.m.keep_reasoning", "wrong kind"),
+    ],
+)
+def test_a_cross_check_names_its_place(tmp_path: Path, text: str, key: str, words: str) -> None:
+    error = only(load(tmp_path, text))
+    assert error.key == key
+    assert words in error.message
+
+
+def test_a_bad_key_costs_its_entry_nothing_else(tmp_path: Path) -> None:
+    loaded = load(tmp_path, SERVER + MODEL + 'num_ctx = "big"\neffort = "high"\n')
+    assert only(loaded).key == "models.m.num_ctx"
+    assert loaded.settings.models["m"].num_ctx is None
+    assert loaded.settings.models["m"].effort == "high"
+
+
+def test_several_faults_are_told_in_the_order_of_the_file(tmp_path: Path) -> None:
+    loaded = load(tmp_path, 'mode = "x"\n[ui]\ntheme = 3\ncolour = 1\n[models.m]\nserver = 3\n')
+    assert [(p.error.line, p.error.key, p.warning) for p in loaded.problems] == [
+        (1, "mode", False),
+        (3, "ui.theme", False),
+        (4, "ui.colour", True),
+        (5, "models.m", False),
+        (6, "models.m.server", False),
+    ]
+
+
+def test_a_model_of_a_server_that_was_left_out_goes_with_it(tmp_path: Path) -> None:
+    """Requests never go to another place than the file says."""
+    loaded = load(
+        tmp_path,
+        'model = "m"\n[servers.openrouter]\nbase_url = "ftp://gateway"\n'
+        '[models.m]\nserver = "openrouter"\nmodel = "x"\n',
+    )
+    assert [problem.error.key for problem in loaded.problems] == [
+        "model",
+        "servers.openrouter.base_url",
+        "models.m",
+    ]
+    assert "openrouter" not in loaded.servers
+    assert loaded.settings.model == ""
+
+
+@pytest.mark.parametrize(
+    ("address", "fine"),
+    [
+        ("http://127.0.0.1:11434", True),
+        ("http://[::1]:1", True),
+        ("http://localhost", True),
+        ("http://192.168.1.20:8000", True),
+        ("http://gpu-box:8000", True),
+        ("http://gpu.lan", True),
+        ("http://[fd00::1]", True),
+        ("http://[::ffff:10.0.0.1]", True),
+        ("https://ai.example.com", True),
+        ("http://ai.example.com", False),
+        ("http://8.8.8.8", False),
+        ("http://[2001:4860:4860::8888]", False),
+        ("ai.example.com", False),
+        ("https://", False),
+        ("https://a b", False),
+        ("https://ai.example.com:port", False),
+        ("https://ai.example.com?key=1", False),
+        ("https://[", False),
+    ],
+)
+def test_which_addresses_may_be_used(tmp_path: Path, address: str, fine: bool) -> None:
+    """PRV-13: http only to this machine and the local network."""
+    text = f'[servers.mine]\nprovider = "openai"\nbase_url = "{address}"\n'
+    assert (load(tmp_path, text).problems == ()) is fine
+    asked = load(tmp_path, text + "insecure = true\n")
+    assert (asked.problems == ()) is (
+        fine
+        or address in ("http://ai.example.com", "http://8.8.8.8", "http://[2001:4860:4860::8888]")
+    )
+
+
+def test_a_key_in_the_file_is_refused_and_never_shown(tmp_path: Path) -> None:
+    """SEC-1: under every name and shape that people try."""
+    key = "sk-" + secrets.token_hex(24)
+    for entry in (
+        f'credential = "{key}"',
+        f'credential = "env:{key}"',
+        f'credential = ["{key}"]',
+        f'api_key = "{key}"',
+        f'base_url = "https://me:{key}@ai.example.com"',
+        f'cache_key_header = "Bearer {key}"',
+        f'auth = "{key}"',
+        f'insecure = "{key}"',
+    ):
+        text = '[servers.mine]\nprovider = "openai"\n' + entry + "\n"
+        if "base_url" not in entry:
+            text += 'base_url = "https://ai.example.com"\n'
+        error = only(load(tmp_path, text))
+        assert key not in str(error)
+        assert key not in repr(error)
+
+
+@pytest.mark.parametrize("word", ["env:A_KEY", "keyring:mine", "file:~/key", "command:pass ai"])
+def test_a_place_of_a_key_is_fine(tmp_path: Path, word: str) -> None:
+    loaded = load(tmp_path, SERVER + f'credential = "{word}"')
+    assert loaded.problems == ()
+    assert loaded.servers["mine"].credential == word
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "model = ",
+        "model",
+        "[servers.x",
+        'model = "a',
+        "model = [1,",
+        'model = """a',
+        "a = 1 b",
+        "a = {",
+        "= 3",
+    ],
+)
+def test_what_is_not_toml_names_the_line(tmp_path: Path, line: str) -> None:
+    """An error in line 12 is told of line 12, and the defaults are used."""
+    text = 'mode = "auto"\n' + "# filler\n" * 10 + line + '\n[ui]\ntheme = "x"\n'
+    loaded = load(tmp_path, text)
+    assert only(loaded).line == 12
+    assert loaded.settings.mode == "ask"
+
+
+def test_a_key_given_twice_names_the_second_one(tmp_path: Path) -> None:
+    assert only(load(tmp_path, 'mode = "ask"\n\nmode = "ask"\n')).line == 3
+
+
+def test_what_is_not_text_names_the_line(tmp_path: Path) -> None:
+    assert only(load(tmp_path, b'mode = "ask"\n# \xff\n')).line == 2
+
+
+def test_a_byte_order_mark_and_windows_line_ends_are_fine(tmp_path: Path) -> None:
+    loaded = load(tmp_path, b'\xef\xbb\xbfmode = "plan"\r\n[ui]\r\ntheme = 3\r\n')
+    assert loaded.settings.mode == "plan"
+    assert only(loaded).line == 3
+
+
+def test_a_folder_or_a_huge_file_is_a_problem(tmp_path: Path) -> None:
+    assert "cannot be read" in str(only(load_settings(tmp_path, NOTHING)))
+    assert "larger" in str(only(load(tmp_path, b"#" * (LARGEST_FILE + 1))))
+
+
+@pytest.mark.parametrize(
+    "text", ["a = " + "[" * 5000, "a = " + "9" * 5000, "[" + "a." * 3000 + "a]"]
+)
+def test_absurd_files_are_a_problem(tmp_path: Path, text: str) -> None:
+    assert len(load(tmp_path, text).problems) == 1
+
+
+def test_a_well_known_server_needs_only_what_differs(tmp_path: Path) -> None:
+    loaded = load(tmp_path, '[servers.openrouter]\ncache_key_header = "x-key"\n')
+    assert loaded.problems == ()
+    server = loaded.servers["openrouter"]
+    assert server.base_url == "https://openrouter.ai/api/v1"
+    assert server.credential == "env:OPENROUTER_API_KEY"
+
+
+def test_the_usual_key_goes_to_the_usual_address_only(tmp_path: Path) -> None:
+    """PRV-13: credentials go only to the host they are for."""
+    loaded = load(tmp_path, '[servers.openrouter]\nbase_url = "https://gateway.example.com"\n')
+    assert loaded.problems == ()
+    assert loaded.servers["openrouter"].credential == ""
+
+
+def test_an_address_in_the_file_wins_over_the_variable(tmp_path: Path) -> None:
+    """C69."""
+    file = tmp_path / "config.toml"
+    environment = environment_of({"OLLAMA_HOST": "gpu.lan"})
+    assert load_settings(file, environment).servers["ollama"].base_url == "http://gpu.lan:11434"
+    file.write_text('[servers.ollama]\nbase_url = "http://127.0.0.1:9"\n')
+    assert load_settings(file, environment).servers["ollama"].base_url == "http://127.0.0.1:9"
+
+
+def test_a_repository_sets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SEC-4, AGT-11: what lies in the folder one works in is not read."""
+    for name in ("config.toml", ".nodwyn/config.toml", ".env"):
+        file = tmp_path / "repository" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text('mode = "auto"\nOPENROUTER_API_KEY="x"\n')
+    monkeypatch.chdir(tmp_path / "repository")
+    loaded = load_settings(tmp_path / "home" / "config.toml", NOTHING)
+    assert loaded.settings.mode == "ask"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(
+                    [
+                        "model",
+                        "mode",
+                        "servers",
+                        "models",
+                        "window",
+                        "approvals",
+                        "allow",
+                        "ollama",
+                        "provider",
+                        "base_url",
+                        "credential",
+                        "server",
+                        "price",
+                        "high_water",
+                        "x",
+                    ]
+                ),
+                inner,
+                max_size=5,
+            )
+        ),
+        max_leaves=20,
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_any_content_loads(value: object) -> None:
+    """REL-4: whatever stands in the file, the rest is used and nothing is raised."""
+
+    def toml(item: object) -> object:
+        if isinstance(item, dict):
+            return {key: toml(inner) for key, inner in item.items()}
+        if isinstance(item, list):
+            return [toml(inner) for inner in item]
+        return "" if item is None else item
+
+    table = value if isinstance(value, dict) else {"x": value}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.toml"
+        file.write_text(tomli_w.dumps(toml(table)), encoding="utf-8")
+        loaded = load_settings(file, NOTHING)
+        assert all(problem.error.line for problem in loaded.problems)
+        for model in loaded.settings.models.values():
+            assert model.server in loaded.servers
+
+
+@given(st.binary(max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_any_bytes_load(data: bytes) -> None:
+    """REL-4."""
+    with tempfile.TemporaryDirectory() as folder:
+        assert load(Path(folder), data).file.name == "config.toml"

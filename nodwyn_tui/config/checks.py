@@ -16,7 +16,7 @@ from nodwyn_tui.config.schema import ServerSettings, Settings
 from nodwyn_tui.config.servers import address_fault
 from nodwyn_tui.errors import ConfigError
 
-_PATTERN = re.compile(r"[\w*-]+:\s*\S.*", re.DOTALL)
+_PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 
 

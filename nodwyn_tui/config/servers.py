@@ -21,7 +21,7 @@ class _BuiltIn:
 _BUILT_IN: Mapping[str, _BuiltIn] = {
     "ollama": _BuiltIn("ollama", "http://127.0.0.1:11434"),
     "lmstudio": _BuiltIn("openai", "http://127.0.0.1:1234/v1"),
-    "llamacpp": _BuiltIn("openai", "http://127.0.0.1:8080/v1"),
+    "llamacpp": _BuiltIn("openai", "http://127.0.0.1:8080/v1", "llamacpp"),
     "vllm": _BuiltIn("openai", "http://127.0.0.1:8000/v1", "vllm"),
     "openrouter": _BuiltIn("openai", "https://openrouter.ai/api/v1"),
     "openai": _BuiltIn("responses", "https://api.openai.com/v1"),

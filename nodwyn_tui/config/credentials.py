@@ -7,25 +7,27 @@ import asyncio
 import importlib
 import re
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError
+from nodwyn_tui.system import processes
+from nodwyn_tui.system.processes import CannotStart, Process
 
 CREDENTIAL_FORMS = "env:NAME | keyring:NAME | file:PATH | command:…"
 KEYRING_SERVICE = "nodwyn"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
-_LARGEST_KEY_FILE = 64 * 1024
+_LARGEST_KEY = 64 * 1024
 _ROUNDS = 3
 """Wrappings taken off a key at most, one in another: `'Bearer "…"'`."""
 
-RunCommand = Callable[[str], Awaitable[str]]
-"""Runs a shell command and gives its standard output; `ConfigError` where it fails."""
+COMMAND_SECONDS = 60.0
+"""Long enough to unlock a password store."""
 
 
 def credential_fault(text: str) -> str:
@@ -54,8 +56,8 @@ class Credentials:
     of children. `folder` is where relative `file:` paths start.
     """
 
-    def __init__(self, environment: Environment, folder: Path, run: RunCommand) -> None:
-        self._environment, self._folder, self._run = environment, folder, run
+    def __init__(self, environment: Environment, folder: Path) -> None:
+        self._environment, self._folder = environment, folder
         self._seen: set[str] = set()
 
     async def resolve(self, server_name: str, server: ServerSettings) -> str:
@@ -76,7 +78,7 @@ class Credentials:
                 text = self._from_file(name)
                 where, remedy = f"the file {name}", "write the key into it"
             case "command":
-                text = await self._run(name)
+                text = await self._from_command(name)
                 where, remedy = "the command's output", "make the command print the key"
             case _:
                 raise ConfigError(f"server {server_name!r}: {credential_fault(server.credential)}")
@@ -96,7 +98,7 @@ class Credentials:
         try:
             path = self._folder / Path(name).expanduser()
             with path.open("rb") as stream:
-                return stream.read(_LARGEST_KEY_FILE).decode("utf-8")
+                return stream.read(_LARGEST_KEY).decode("utf-8")
         except (OSError, RuntimeError) as error:
             reason = getattr(error, "strerror", None) or error
             raise ConfigError(f"the key file {name} cannot be read: {reason}") from error
@@ -104,6 +106,39 @@ class Credentials:
             raise ConfigError(
                 f"the key file {name} is not text; it should hold the key alone"
             ) from error
+
+    async def _from_command(self, command: str) -> str:
+        # Errors are thrown away: the key is what stands on the standard output alone.
+        program = ["/bin/sh", "-c", f"exec 2>/dev/null\n{command}"]
+        variables = self._environment.variables
+        try:
+            process = await processes.start(program, folder=Path.home(), environment=variables)
+        except CannotStart as error:
+            raise ConfigError(f"the command for the key cannot be run: {error}") from error
+        try:
+            async with asyncio.timeout(COMMAND_SECONDS):
+                output = await _output(process)
+                code = await process.wait()
+        except TimeoutError as error:
+            raise ConfigError(
+                f"the command for the key gave nothing within {COMMAND_SECONDS:.0f} seconds; it "
+                "cannot ask on the terminal: unlock its store first"
+            ) from error
+        finally:
+            await process.end()
+            process.close()
+        if code:
+            raise ConfigError(
+                f"the command for the key failed with exit code {code}; run it by hand to see why"
+            )
+        return output.decode("utf-8", "replace")
+
+
+async def _output(process: Process) -> bytes:
+    output = b""
+    while len(output) < _LARGEST_KEY and (piece := await process.read()):
+        output += piece
+    return output[:_LARGEST_KEY]
 
 
 def clean_key(text: str, where: str) -> str:

@@ -22,12 +22,8 @@ def server(credential: str) -> ServerSettings:
     )
 
 
-async def no_command(command: str) -> str:
-    raise AssertionError(command)
-
-
 def credentials(folder: Path, **variables: str) -> Credentials:
-    return Credentials(environment_of(variables), folder, no_command)
+    return Credentials(environment_of(variables), folder)
 
 
 @pytest.mark.parametrize(
@@ -94,16 +90,30 @@ async def test_no_credential_is_no_key(tmp_path: Path) -> None:
 
 
 async def test_a_command_gives_the_key(tmp_path: Path) -> None:
-    asked = []
-
-    async def run(command: str) -> str:
-        asked.append(command)
-        return KEY + "\n"
-
-    keys = Credentials(environment_of({}), tmp_path, run)
-    assert await keys.resolve("s", server("command: pass show ai | head -1")) == KEY
-    assert asked == ["pass show ai | head -1"]
+    """Its standard output alone, by the shell, with the person's own environment."""
+    keys = credentials(tmp_path, PATH="/usr/bin:/bin", TAIL="0000")
+    command = 'command: echo careful >&2; echo "Bearer sk-test-$TAIL" | head -1'
+    assert await keys.resolve("s", server(command)) == KEY
     assert keys.held() == {KEY}
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("echo sk-oops; exit 3", "exit code 3; run it by hand"),
+        ("true", "make the command print the key"),
+        ("no-such-program", "exit code 127"),
+        ("sleep 30", "within 0 seconds"),
+    ],
+)
+async def test_a_command_that_gives_no_key(
+    command: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "sleep" in command:
+        monkeypatch.setattr("nodwyn_tui.config.credentials.COMMAND_SECONDS", 0.2)
+    with pytest.raises(ConfigError, match=words) as caught:
+        await credentials(tmp_path, PATH="/usr/bin:/bin").resolve("s", server(f"command:{command}"))
+    assert "oops" not in str(caught.value)
 
 
 class Ring(keyring.backend.KeyringBackend):

@@ -1,5 +1,6 @@
 """What a provider is: a pure dialect that encodes a request and decodes a reply. No HTTP here."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -7,6 +8,7 @@ from typing import Literal, Protocol
 from nodwyn_tui.domain.deltas import Delta, Reply
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import Json, Request
+from nodwyn_tui.errors import ProviderError
 
 Framing = Literal["sse", "ndjson"]
 
@@ -47,6 +49,11 @@ class WireRequest:
     body: Mapping[str, Json]
     headers: Mapping[str, str] = field(default_factory=dict)
 
+    def content(self) -> bytes:
+        """The body's bytes: keys in the body's own order, no spaces, UTF-8."""
+        text = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode("utf-8")
+
 
 @dataclass(frozen=True, slots=True)
 class Frame:
@@ -62,10 +69,14 @@ class Frame:
 class Decoder(Protocol):
     """Frames of one reply to deltas, then the whole reply.
 
-    Both raise `ProviderError`: `feed` for an error inside the stream, `finish` with kind
+    `done` says that the terminal event came, so that nothing more needs to be read. `feed` and
+    `finish` raise `ProviderError`: `feed` for an error inside the stream, `finish` with kind
     `incomplete_stream` where the stream ended without its terminal event. `partial` is the text
     so far, for the screen when that happens; `reply_so_far` what an interruption keeps.
     """
+
+    @property
+    def done(self) -> bool: ...
 
     def feed(self, frame: Frame) -> Sequence[Delta]: ...
 
@@ -77,7 +88,10 @@ class Decoder(Protocol):
 
 
 class Dialect(Protocol):
-    """A wire protocol. Pure: the same arguments give the same bytes."""
+    """A wire protocol. Pure: the same arguments give the same bytes.
+
+    `remedy` names the setting that a refused request points at, '' where it points at none.
+    """
 
     name: str
     framing: Framing
@@ -85,3 +99,5 @@ class Dialect(Protocol):
     def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest: ...
 
     def decoder(self, model: ModelRef) -> Decoder: ...
+
+    def remedy(self, error: ProviderError, wire: WireRequest) -> str: ...

@@ -1,0 +1,251 @@
+"""What a server says about its models: sizes, prices, abilities, and where it says so (PRV-11).
+
+Read leniently: a figure that is not of its type is missing, and spoils no other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal, InvalidOperation
+from typing import TypedDict
+
+from nodwyn_tui.domain.request import Json
+from nodwyn_tui.errors import ProviderError
+from nodwyn_tui.providers.client import Client
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """US dollars per million tokens; `None` where the listing says nothing."""
+
+    input: float | None = None
+    cached: float | None = None
+    write: float | None = None
+    write_long: float | None = None
+    output: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelFacts:
+    """What is known of a model. Sizes in tokens; each `_from` names the listing's own field, ''
+    with an unknown figure. `tools`, `thinking` and `images` are `None` where nothing is said.
+    """
+
+    context: int | None = None
+    context_from: str = ""
+    max_output: int | None = None
+    max_output_from: str = ""
+    prices: Prices | None = None
+    prices_from: str = ""
+    tools: bool | None = None
+    thinking: bool | None = None
+    images: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelListing:
+    """One model that a server offers."""
+
+    id: str
+    name: str
+    facts: ModelFacts = ModelFacts()
+
+
+class Catalogue:
+    """Asks a server for its listings; never sends the session's key. Raises `ProviderError`."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._is_ollama = client.endpoint.provider == "ollama"
+
+    async def models(self) -> list[ModelListing]:
+        """The models, in the server's order."""
+        if self._is_ollama:
+            return ollama_models(await self._client.get_json("/api/tags"))
+        return listed_models(await self._client.get_json("/models"))
+
+    async def facts(self, model: str) -> ModelFacts:
+        """What the server says about one model."""
+        if self._is_ollama:
+            return ollama_facts(await self._client.post_json("/api/show", {"model": model}))
+        listing = await self._client.get_json("/models")
+        facts = next((found.facts for found in listed_models(listing) if found.id == model), None)
+        if facts is None:
+            return ModelFacts()
+        return with_props(facts, await self._props()) if _is_llamacpp(listing) else facts
+
+    async def loaded_context(self, model: str) -> int | None:
+        """The context that Ollama holds the model with right now, `None` if it is not loaded."""
+        return ollama_loaded(await self._client.get_json("/api/ps"), model)
+
+    async def _props(self) -> Json:
+        try:
+            return await self._client.get_json("/props", from_root=True)
+        except ProviderError:
+            return None  # An extra of some servers; what the listing said stands.
+
+
+def ollama_models(tags: Json) -> list[ModelListing]:
+    """The models of `/api/tags`."""
+    found = []
+    for entry in _items(tags, "models"):
+        if model := _text(entry, "model") or _text(entry, "name"):
+            context = _count(entry, "details", "context_length")
+            facts = ModelFacts(
+                context=context,
+                context_from="/api/tags details.context_length" if context else "",
+                **_abilities(entry.get("capabilities")),
+            )
+            name = _text(entry, "name") or model
+            found.append(ModelListing(id=model, name=name, facts=facts))
+    return found
+
+
+def ollama_facts(show: Json) -> ModelFacts:
+    """The model's own context and abilities, from `/api/show`."""
+    if not isinstance(show, Mapping):
+        return ModelFacts()
+    family = _at(show, "model_info", "general.architecture")
+    field = f"{family}.context_length"
+    context = _count(show, "model_info", field)
+    return ModelFacts(
+        context=context,
+        context_from=f"/api/show {field}" if context else "",
+        **_abilities(show.get("capabilities")),
+    )
+
+
+def ollama_loaded(ps: Json, model: str) -> int | None:
+    """A loaded model's context from `/api/ps`."""
+    for entry in _items(ps, "models"):
+        if model in {_text(entry, "model"), _text(entry, "name")}:
+            return _count(entry, "context_length")
+    return None
+
+
+def listed_models(listing: Json) -> list[ModelListing]:
+    """The models of a chat-completions server's `/models`: OpenRouter's, vLLM's, llama.cpp's."""
+    return [
+        ModelListing(id=model, name=_text(entry, "name") or model, facts=listed_facts(entry))
+        for entry in _items(listing, "data")
+        if (model := _text(entry, "id"))
+    ]
+
+
+_CONTEXTS = (
+    ("top_provider", "context_length"),
+    ("context_length",),
+    ("max_model_len",),
+    ("context_window",),
+    ("meta", "n_ctx"),
+    ("meta", "n_ctx_train"),
+)
+_REPLIES = (("top_provider", "max_completion_tokens"), ("max_completion_tokens",))
+
+
+def listed_facts(entry: Mapping[str, Json]) -> ModelFacts:
+    """The facts that one entry of `/models` holds."""
+    context, context_from = _first(entry, _CONTEXTS)
+    reply, reply_from = _first(entry, _REPLIES)
+    prices = _prices(entry.get("pricing"))
+    supported, inputs = (
+        entry.get("supported_parameters"),
+        _at(entry, "architecture", "input_modalities"),
+    )
+    return ModelFacts(
+        context=context,
+        context_from=context_from,
+        max_output=reply,
+        max_output_from=reply_from,
+        prices=prices,
+        prices_from="/models pricing" if prices else "",
+        tools="tools" in supported if isinstance(supported, list) else None,
+        thinking="reasoning" in supported if isinstance(supported, list) else None,
+        images="image" in inputs if isinstance(inputs, list) else None,
+    )
+
+
+def with_props(facts: ModelFacts, props: Json) -> ModelFacts:
+    """The facts with what llama.cpp's `/props` says: the context that a request really has."""
+    path = ("default_generation_settings", "n_ctx")
+    if context := _count(props, *path):
+        facts = replace(facts, context=context, context_from=f"/props {'.'.join(path)}")
+    tools, images = (
+        _at(props, "chat_template_caps", "supports_tools"),
+        _at(props, "modalities", "vision"),
+    )
+    return replace(
+        facts,
+        tools=tools if isinstance(tools, bool) else facts.tools,
+        images=images if isinstance(images, bool) else facts.images,
+    )
+
+
+def _is_llamacpp(listing: Json) -> bool:
+    return any(entry.get("owned_by") == "llamacpp" for entry in _items(listing, "data"))
+
+
+class _Abilities(TypedDict):
+    tools: bool | None
+    thinking: bool | None
+    images: bool | None
+
+
+def _abilities(capabilities: Json) -> _Abilities:
+    if not isinstance(capabilities, list):
+        return {"tools": None, "thinking": None, "images": None}
+    return {
+        "tools": "tools" in capabilities,
+        "thinking": "thinking" in capabilities,
+        "images": "vision" in capabilities,
+    }
+
+
+def _prices(pricing: Json) -> Prices | None:
+    prices = Prices(
+        input=_price(pricing, "prompt"),
+        cached=_price(pricing, "input_cache_read"),
+        write=_price(pricing, "input_cache_write"),
+        write_long=_price(pricing, "input_cache_write_1h"),
+        output=_price(pricing, "completion"),
+    )
+    return None if prices == Prices() else prices
+
+
+def _price(pricing: Json, name: str) -> float | None:
+    """Listings give dollars per token, as decimal text; below zero means that it varies."""
+    value = _at(pricing, name)
+    try:
+        amount = Decimal(str(value)) * 1_000_000
+    except InvalidOperation:
+        return None
+    return float(amount) if amount.is_finite() and amount >= 0 else None
+
+
+def _first(entry: Json, paths: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:
+    for path in paths:
+        if (count := _count(entry, *path)) is not None:
+            return count, f"/models {'.'.join(path)}"
+    return None, ""
+
+
+def _items(value: Json, key: str) -> list[Mapping[str, Json]]:
+    items = _at(value, key)
+    return [item for item in items if isinstance(item, Mapping)] if isinstance(items, list) else []
+
+
+def _at(value: Json, *path: Json) -> Json:
+    for step in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(step)
+    return value
+
+
+def _count(value: Json, *path: str) -> int | None:
+    found = _at(value, *path)
+    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+
+
+def _text(value: Json, key: str) -> str:
+    found = _at(value, key)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,218 @@
+"""The chat-completions protocol: requests to bytes, by a table of server dialects (PRV-2).
+
+A dialect is the person's setting, never guessed from a model's name or an address.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, UserRow
+from nodwyn_tui.errors import ConfigError, ProviderError
+from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
+from nodwyn_tui.providers.calls import arguments_text, wire_name
+from nodwyn_tui.providers.chat_stream import ChatDecoder
+from nodwyn_tui.providers.rows import (
+    NO_OUTPUT,
+    NO_TEXT,
+    answered,
+    calls_of,
+    function_tool,
+    opened,
+    said,
+    thought,
+)
+from nodwyn_tui.providers.session_key import key_to_send, session_headers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerDialect:
+    """One row of the table: how a kind of server differs.
+
+    `thinking` is the field that history thinking goes back in ('' none), `stands_empty` says that
+    it must be there on every message with calls; `refused` are request fields never sent;
+    `reply_cap` names the reply's limit; `no_effort` is what `effort = "off"` becomes;
+    `joins_users` makes one message of users' messages in a row, for templates that want turns.
+    """
+
+    thinking: str = "reasoning_content"
+    stands_empty: bool = False
+    refused: frozenset[str] = frozenset()
+    reply_cap: str = "max_tokens"
+    no_effort: Mapping[str, Json] = field(default_factory=lambda: {"reasoning_effort": "none"})
+    joins_users: bool = False
+
+
+DIALECTS: Mapping[str, ServerDialect] = {
+    "compatible": ServerDialect(),
+    "openai": ServerDialect(thinking="", reply_cap="max_completion_tokens"),
+    "cerebras": ServerDialect(
+        thinking="reasoning",
+        refused=frozenset({"cache_control"}),
+        reply_cap="max_completion_tokens",
+        no_effort={"disable_reasoning": True},
+    ),
+    "deepseek": ServerDialect(stands_empty=True, no_effort={"thinking": {"type": "disabled"}}),
+    "vllm": ServerDialect(
+        thinking="reasoning", no_effort={"chat_template_kwargs": {"enable_thinking": False}}
+    ),
+    "llamacpp": ServerDialect(no_effort={"chat_template_kwargs": {"enable_thinking": False}}),
+    "alternating": ServerDialect(joins_users=True),
+}
+"""The values of a model's `dialect`; parsing is the same for all."""
+
+_CACHE_CONTROL: Mapping[str, Mapping[str, str]] = {
+    "ephemeral": {"type": "ephemeral"},
+    "1h": {"type": "ephemeral", "ttl": "1h"},
+}
+
+_THINKING_FIELDS = ("reasoning_content", "reasoning")
+
+
+class ChatCompletions:
+    """`POST /chat/completions`, SSE."""
+
+    name = "openai"
+    framing: Framing = "sse"
+
+    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+        """The request's body. Messages come last, so that a longer conversation's body begins with
+        the bytes of the shorter one's.
+        """
+        server = dialect_named(parameters.dialect)
+        body: dict[str, Json] = {
+            "model": model.id,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            server.reply_cap: request.max_output,
+            **_effort(parameters.effort, server),
+            **_caching(parameters),
+        }
+        if request.tools:
+            body["tools"] = [function_tool(tool) for tool in request.tools]
+        body = {name: value for name, value in body.items() if name not in server.refused}
+        body["messages"] = _messages(request, server)
+        return WireRequest(path="/chat/completions", body=body, headers=session_headers(parameters))
+
+    def decoder(self, model: ModelRef) -> Decoder:  # noqa: ARG002 - other protocols need it
+        """A decoder of one reply."""
+        return ChatDecoder()
+
+    def remedy(self, error: ProviderError, wire: WireRequest) -> str:
+        """The setting behind a refusal: which field the server did not take, and what sets it."""
+        if error.kind == "invalid_request":
+            return _field_remedy(error, wire)
+        if error.status == 500 and _TURNS.search(error.message):
+            return 'Set dialect = "alternating" for this model'
+        return ""
+
+
+def dialect_named(name: str | None) -> ServerDialect:
+    """The row of that name, `compatible` for none; `ConfigError` for an unknown one."""
+    row = DIALECTS.get(name or "compatible")
+    if row is None:
+        raise ConfigError("no such dialect", key="dialect", found=f'"{name}"', allowed=_allowed())
+    return row
+
+
+def _allowed() -> str:
+    return ", ".join(DIALECTS)
+
+
+def _effort(effort: str | None, server: ServerDialect) -> Mapping[str, Json]:
+    if effort == "off":
+        return server.no_effort
+    return {"reasoning_effort": effort} if effort else {}
+
+
+def _caching(parameters: Parameters) -> dict[str, Json]:
+    asks: dict[str, Json] = {}
+    if parameters.cache_key == "session" and (key := key_to_send(parameters)):
+        asks["prompt_cache_key"] = key
+    if ask := _CACHE_CONTROL.get(parameters.cache_control or "off"):
+        asks["cache_control"] = dict(ask)
+    return asks
+
+
+def _messages(request: Request, server: ServerDialect) -> list[Json]:
+    system = [{"role": "system", "content": request.system}] if request.system.strip() else []
+    messages = [_message(row, server) for row in opened(request.messages)]
+    return [*system, *(_joined_users(messages) if server.joins_users else messages)]
+
+
+def _message(row: Message, server: ServerDialect) -> dict[str, Json]:
+    match row:
+        case UserRow():
+            return {"role": "user", "content": said(row.parts, NO_TEXT)}
+        case AssistantRow():
+            return _assistant(row, server)
+        case _:
+            return {
+                "role": "tool",
+                "tool_call_id": row.call_id,
+                "content": said(row.parts, NO_OUTPUT),
+            }
+
+
+def _assistant(row: AssistantRow, server: ServerDialect) -> dict[str, Json]:
+    calls, thinking = calls_of(row), thought(row)
+    message: dict[str, Json] = {"role": "assistant", "content": answered(row) or None}
+    if server.thinking and (thinking or (server.stands_empty and calls)):
+        message[server.thinking] = thinking
+    if calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {
+                    "name": wire_name(call.name),
+                    "arguments": arguments_text(call.arguments),
+                },
+            }
+            for call in calls
+        ]
+    return message
+
+
+def _joined_users(messages: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
+    out: list[dict[str, Json]] = []
+    for message in messages:
+        if out and message["role"] == out[-1]["role"] == "user":
+            out[-1] = {"role": "user", "content": f"{out[-1]['content']}\n\n{message['content']}"}
+        else:
+            out.append(message)
+    return out
+
+
+_TURNS = re.compile(r"roles must alternate|alternate user", re.IGNORECASE)
+
+_FIELD_SETTINGS: Sequence[tuple[re.Pattern[str], str]] = (
+    (re.compile(r"must be passed back"), 'Set dialect = "deepseek" for this model'),
+    (_TURNS, 'Set dialect = "alternating" for this model'),
+    (re.compile(r"reasoning_content"), 'Set dialect = "cerebras" (or "vllm") for this model'),
+    (re.compile(r"prompt_cache_key"), 'Set cache_key = "header" or "off" for this model'),
+    (re.compile(r"cache_control"), 'Set cache_control = "off" for this model'),
+    (re.compile(r"max_completion_tokens"), 'Set dialect = "openai" for this model'),
+    (re.compile(r"max_tokens"), "Set max_output lower for this model"),
+    (re.compile(r"reasoning_effort|disable_reasoning|\bthinking\b"), "Remove effort, or change it"),
+    (re.compile(r"\breasoning\b"), 'Set dialect = "compatible" for this model'),
+    (re.compile(r"support (?:tools|tool use|function)"), "Pick a model that can call tools"),
+)
+"""What a refusal's words point at, the most telling first."""
+
+
+def _field_remedy(error: ProviderError, wire: WireRequest) -> str:
+    words = f"{error.message} {error.detail}"
+    for pattern, remedy in _FIELD_SETTINGS:
+        if pattern.search(words):
+            return remedy
+    sent = {name for message in wire.body["messages"] for name in message}
+    found = sorted(sent & set(_THINKING_FIELDS))
+    if not found or error.detail.strip():
+        return ""
+    # Some servers refuse a reasoning field without a word (C16): then it is the likeliest cause.
+    return (
+        f"The server may not take {found[0]} in the conversation: "
+        f"set this model's dialect to another of {_allowed()}"
+    )

@@ -1,0 +1,106 @@
+"""Which kind of error a status, a code or a text means: tables, tried from the surest down."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from nodwyn_tui.errors import ErrorKind
+
+_CODES: Mapping[str, ErrorKind] = {
+    "context_length_exceeded": "context_exceeded",
+    "exceed_context_size_error": "context_exceeded",
+    "model_context_window_exceeded": "context_exceeded",
+    "request_too_large": "context_exceeded",
+    # A quota that is used up does not come back by waiting: no rate limit, and never retried.
+    "insufficient_quota": "permission",
+    "payment_required": "permission",
+    "billing_error": "permission",
+    "permission_error": "permission",
+    "rate_limit_exceeded": "rate_limit",
+    "rate_limit_error": "rate_limit",
+    "too_many_requests": "rate_limit",
+    "resource_exhausted": "rate_limit",
+    "overloaded_error": "overloaded",
+    "provider_overloaded": "overloaded",
+    "provider_unavailable": "overloaded",
+    "server_is_overloaded": "overloaded",
+    "unavailable_error": "overloaded",
+    "invalid_api_key": "authentication",
+    "authentication_error": "authentication",
+    "model_not_found": "not_found",
+    "not_found_error": "not_found",
+    "content_filter": "refused_content",
+    "content_policy_violation": "refused_content",
+    "refusal": "refused_content",
+    "timeout_error": "timeout",
+    "timeout": "timeout",
+}
+
+_STATUS: Mapping[int, ErrorKind] = {
+    401: "authentication",
+    402: "permission",
+    403: "permission",
+    404: "not_found",
+    408: "timeout",
+    413: "context_exceeded",
+    429: "rate_limit",
+    499: "cancelled",
+    503: "overloaded",
+    504: "timeout",
+    529: "overloaded",
+}
+
+_RATE = re.compile(r"rate.?limit|too many requests|requests per|tokens per", re.IGNORECASE)
+_CONTEXT = re.compile(
+    r"context_length_exceeded|maximum context length|exceeds the context window"
+    r"|prompt is too long|exceeds? the available context size|exceed_context_size_error"
+    r"|input is too long|maximum allowed input length|request_too_large"
+    r"|longer than the context length",
+    re.IGNORECASE,
+)
+_BUSY = re.compile(
+    r"overloaded|over capacity|at capacity|limit reached|server (?:is )?busy|try again later"
+    r"|temporarily unavailable|no available|loading model",
+    re.IGNORECASE,
+)
+_FLAGGED = re.compile(
+    r"flagged|moderation|content (?:management )?policy|safety system", re.IGNORECASE
+)
+_KEY = re.compile(
+    r"(?:invalid|incorrect|expired).{0,20}api.?key|api.?key.{0,20}not valid", re.IGNORECASE
+)
+
+
+def classify(status: int | None, codes: Sequence[str], text: str) -> ErrorKind:
+    """The kind: by a known code, by words that outrank the status, by status, by weaker words."""
+    for code in codes:
+        if kind := _CODES.get(code.lower()):
+            return kind
+    if kind := _by_strong_words(status, text):
+        return kind
+    if status is not None and (kind := _STATUS.get(status)):
+        return kind
+    if _BUSY.search(text) and not _is_refusal(status):
+        return "overloaded"
+    named = {code.lower() for code in codes}
+    return "invalid_request" if _is_refusal(status) or _names_request(named) else "server_error"
+
+
+def _by_strong_words(status: int | None, text: str) -> ErrorKind | None:
+    # Texts on rate limits name tokens and maxima too, so they are looked for first.
+    if _RATE.search(text):
+        return "rate_limit" if status in {None, 400, 429} else None
+    if _CONTEXT.search(text):
+        return "context_exceeded"
+    if status in {None, 400} and _KEY.search(text):
+        return "authentication"
+    if status in {None, 400, 403} and _FLAGGED.search(text):
+        return "refused_content"
+    return None
+
+
+def _is_refusal(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500
+
+
+def _names_request(codes: set[str]) -> bool:
+    return bool(codes & {"invalid_request_error", "wrong_api_format"})

@@ -1,0 +1,128 @@
+"""What real chat-completions servers refuse, by the kind of server."""
+
+import functools
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from openai.types.chat.completion_create_params import CompletionCreateParams
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from tests.fakes.pairing import order_problems, pairing_problems
+
+Flavour = Literal["compatible", "openai", "cerebras", "deepseek", "vllm"]
+
+_EXTENSIONS: Mapping[Flavour, frozenset[str]] = {
+    "compatible": frozenset({"cache_control", "chat_template_kwargs", "thinking"}),
+    "openai": frozenset(),
+    "cerebras": frozenset({"disable_reasoning", "clear_thinking", "reasoning_format"}),
+    "deepseek": frozenset({"thinking"}),
+    "vllm": frozenset({"chat_template_kwargs", "cache_control"}),
+}
+"""Request fields besides the protocol's own that each kind of server takes."""
+
+_HISTORY_THINKING: Mapping[Flavour, frozenset[str]] = {
+    "compatible": frozenset({"reasoning_content", "reasoning", "reasoning_details"}),
+    "openai": frozenset(),
+    "cerebras": frozenset({"reasoning"}),
+    "deepseek": frozenset({"reasoning_content"}),
+    "vllm": frozenset({"reasoning"}),
+}
+
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def chat_problems(body: Any, flavour: Flavour) -> Iterator[str]:
+    """Everything that is wrong with a request's body."""
+    if not isinstance(body, Mapping):
+        yield "the body is no JSON object"
+        return
+    messages = [m for m in body.get("messages") or [] if isinstance(m, Mapping)]
+    yield from _type_problems(body, flavour)
+    yield from order_problems(messages)
+    yield from pairing_problems(messages)
+    for i, message in enumerate(messages):
+        yield from (f"messages.{i}.{problem}" for problem in _message_problems(message, flavour))
+    for i, tool in enumerate(body.get("tools") or []):
+        yield from (f"tools.{i}.{problem}" for problem in _tool_problems(tool))
+    if body.get("tools") == []:
+        yield "tools: an empty list"
+    caps = [body[name] for name in ("max_tokens", "max_completion_tokens") if name in body]
+    if any(not isinstance(cap, int) or cap < 1 for cap in caps):
+        yield f"the reply's limit is {caps}"
+
+
+def _type_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
+    """What the official types refuse, their unknown keys too, once known extensions are off."""
+    plain = {name: value for name, value in body.items() if name not in _EXTENSIONS[flavour]}
+    thinking = _HISTORY_THINKING[flavour]
+    plain["messages"] = [
+        {name: value for name, value in message.items() if name not in thinking}
+        if isinstance(message, Mapping)
+        else message
+        for message in body.get("messages") or []
+    ]
+    try:
+        _exhaust(_adapter().validate_python(plain))
+    except ValidationError as error:
+        deepest = max(error.errors(), key=lambda found: len(found["loc"]))
+        yield f"{'.'.join(map(str, deepest['loc']))}: {deepest['msg']}"
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[Any]:
+    return TypeAdapter(CompletionCreateParams, config=ConfigDict(extra="forbid"))
+
+
+def _exhaust(value: Any) -> None:
+    """Walks what was validated: pydantic looks into its lazy lists only then."""
+    if isinstance(value, Mapping):
+        for item in value.values():
+            _exhaust(item)
+    elif isinstance(value, list | tuple | Iterator):
+        for item in value:
+            _exhaust(item)
+
+
+def _message_problems(message: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
+    calls = message.get("tool_calls")
+    yield from _content_problems(message.get("content"), has_calls=bool(calls))
+    for field in ("reasoning_content", "reasoning", "reasoning_details"):
+        if field in message and field not in _HISTORY_THINKING[flavour]:
+            yield f"{message.get('role')}.{field}: property '{field}' is unsupported"
+    if flavour == "deepseek" and calls and "reasoning_content" not in message:
+        yield "The reasoning_content in the thinking mode must be passed back to the API."
+    for call in calls or []:
+        function = call.get("function") or {}
+        if not _NAME.fullmatch(str(function.get("name"))):
+            yield f"tool_calls: bad name {function.get('name')!r}"
+        try:
+            arguments = json.loads(function.get("arguments"))
+        except (TypeError, ValueError):
+            arguments = None
+        if not isinstance(arguments, dict):
+            yield f"tool_calls: arguments are no object: {function.get('arguments')!r}"
+
+
+def _content_problems(content: Any, *, has_calls: bool) -> Iterator[str]:
+    if content is None and has_calls:
+        return
+    texts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+    if not texts:
+        yield "content: empty"
+    for part in texts:
+        if part.get("type") == "text" and not str(part.get("text") or "").strip():
+            yield "content: text must not be blank"
+
+
+def _tool_problems(tool: Any) -> Iterator[str]:
+    function = tool.get("function") if isinstance(tool, Mapping) else None
+    if not isinstance(function, Mapping) or tool.get("type") != "function":
+        yield "not a function"
+        return
+    if not _NAME.fullmatch(str(function.get("name"))):
+        yield f"bad name {function.get('name')!r}"
+    parameters = function.get("parameters")
+    if not isinstance(parameters, Mapping) or parameters.get("type") != "object":
+        yield "parameters are no schema of an object"

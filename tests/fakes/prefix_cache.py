@@ -1,0 +1,68 @@
+"""What a server reads of a prompt from its cache, counted in tokens of four bytes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+CacheKind = Literal["slot", "blocks", "off"]
+BYTES_A_TOKEN = 4
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Tokens of a prompt, and how many of them came from the cache."""
+
+    prompt: int
+    cached: int
+
+
+class PrefixCache:
+    """`slot`: the last prompt's prefix, as llama.cpp keeps it. `blocks`: the longest prefix of any
+    earlier prompt, from 1,024 tokens on and in steps of 128, as hosted servers document it. At
+    least one token of every prompt is read anew.
+    """
+
+    def __init__(self, kind: CacheKind) -> None:
+        self._kind = kind
+        self._seen: list[bytes] = []
+
+    def count(self, body: Mapping[str, Any]) -> Counted:
+        """Counts a request's prompt, and remembers it."""
+        prompt = prompt_bytes(body)
+        total = -(-len(prompt) // BYTES_A_TOKEN)
+        shared = max((shared_bytes(prompt, old) for old in self._seen), default=0)
+        cached = min(shared // BYTES_A_TOKEN, total - 1)
+        if self._kind == "blocks":
+            cached = cached // 128 * 128 if cached >= 1024 else 0
+            self._seen.append(prompt)
+        elif self._kind == "slot":
+            self._seen = [prompt]
+        return Counted(total, cached)
+
+    def clear(self) -> None:
+        """The model was loaded anew."""
+        self._seen.clear()
+
+
+def shared_bytes(one: bytes, other: bytes) -> int:
+    """How many first bytes two texts share."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+    return low
+
+
+def overflow(tokens: int, limit: int) -> dict[str, Any]:
+    """llama.cpp's words for a prompt that does not fit, which Ollama passes on."""
+    words = f"request ({tokens} tokens) exceeds the available context size ({limit} tokens)"
+    error = {"code": 400, "message": words, "type": "exceed_context_size_error"}
+    return {"error": {**error, "n_prompt_tokens": tokens, "n_ctx": limit}}
+
+
+def prompt_bytes(body: Mapping[str, Any]) -> bytes:
+    """The prompt in the order that servers render it: tools, then message after message."""
+    messages: Sequence[Any] = body.get("messages") or []
+    pieces = [body.get("tools") or [], *messages]
+    return b"\n".join(json.dumps(piece, sort_keys=True).encode() for piece in pieces)

@@ -138,6 +138,6 @@ def _holder(path: Path) -> int:
         time.sleep(pause)
         with contextlib.suppress(OSError, ValueError):
             pid = int(path.read_bytes()[:20])
-            if _lives(pid):
+            if pid > 0 and _lives(pid):
                 return pid
     return 0

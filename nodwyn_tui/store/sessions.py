@@ -1,0 +1,138 @@
+"""Finds sessions and tells cheap facts of them: from the head and the tail of each log, never the
+whole of one.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from nodwyn_tui.domain.events import Event, SessionTitle, UserMessage
+from nodwyn_tui.errors import UsageError
+from nodwyn_tui.store.lines import NotAnEvent, decode
+from nodwyn_tui.store.places import LOG_NAME, SESSION_ID, known_workspaces, shelves
+
+_HEAD, _TAIL, _MOST = 1 << 16, 1 << 16, 1 << 22
+"""Bytes read from the head at a time and from the tail at first, and the most of either."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionFacts:
+    """A session as a list shows it. `title` is the one it was given last as far as the tail tells,
+    `first_message` what the person said first; `last_at` the time of its last event, `count` its
+    last seq.
+    """
+
+    id: str
+    folder: Path
+    title: str
+    first_message: str
+    last_at: str
+    count: int
+
+
+def list_sessions(workspace: Path, state: Path) -> list[SessionFacts]:
+    """The sessions of a workspace, the latest first. A log that can't be read is left out."""
+    found = [facts for folder in _folders(workspace, state) if (facts := _facts(folder))]
+    return sorted(found, key=lambda facts: (facts.last_at, facts.id), reverse=True)
+
+
+def latest(workspace: Path, state: Path) -> Path | None:
+    """The folder of the session that was last at work in a workspace."""
+    listed = list_sessions(workspace, state)
+    return listed[0].folder if listed else None
+
+
+def find(reference: str, workspace: Path, state: Path) -> Path:
+    """The folder of a session: by its id, a unique prefix of it, its folder or its log. Sought in
+    the workspace, then in all that the state folder lists. Raises `UsageError`.
+    """
+    return find_log(reference, workspace, state).parent
+
+
+def find_log(reference: str, workspace: Path, state: Path) -> Path:
+    """The log of a session, as `find`; a path may name a log of any name, copied from elsewhere."""
+    path = Path(reference).expanduser()
+    if path.is_file():
+        return path.absolute()
+    if (path / LOG_NAME).is_file():
+        return path.absolute() / LOG_NAME
+    for group in ([workspace], known_workspaces(state)):
+        named = {folder.name: folder for place in group for folder in _folders(place, state)}
+        if reference in named:
+            return named[reference] / LOG_NAME
+        fitting = sorted(name for name in named if reference and name.startswith(reference))
+        if len(fitting) > 1:
+            few = ", ".join(fitting[:4]) + (", …" if len(fitting) > 4 else "")
+            raise UsageError(f"several sessions begin with {reference}: {few}. Give more of it.")
+        if fitting:
+            return named[fitting[0]] / LOG_NAME
+    raise UsageError(
+        f"there is no session {reference!r}. `nodwyn sessions list` shows those of a workspace; "
+        "a path to a session's folder or log works too."
+    )
+
+
+def _folders(workspace: Path, state: Path) -> Iterator[Path]:
+    for shelf in shelves(workspace, state):
+        try:
+            entries = sorted(shelf.iterdir())
+        except OSError:
+            continue
+        for folder in entries:
+            if SESSION_ID.fullmatch(folder.name) and (folder / LOG_NAME).is_file():
+                yield folder
+
+
+def _facts(folder: Path) -> SessionFacts | None:
+    try:
+        with (folder / LOG_NAME).open("rb") as file:
+            tail = list(_tail(file))
+            if not tail:
+                return None
+            message = next((e for e in _head(file) if isinstance(e, UserMessage)), None)
+    except OSError:
+        return None
+    last = max(tail, key=lambda event: event.seq)
+    titles = [event.title for event in tail if isinstance(event, SessionTitle)]
+    return SessionFacts(
+        folder.name,
+        folder,
+        titles[-1] if titles else "",
+        message.text if message else "",
+        last.at,
+        last.seq,
+    )
+
+
+def _head(file: BinaryIO) -> Iterator[Event]:
+    file.seek(0)
+    rest = b""
+    for _ in range(_MOST // _HEAD):
+        data = file.read(_HEAD)
+        *lines, rest = (rest + data).split(b"\n")
+        yield from _events(lines)
+        if len(data) < _HEAD:
+            return
+
+
+def _tail(file: BinaryIO) -> Iterable[Event]:
+    """The events of the last lines: of more lines if the last ones are long, or damaged."""
+    size = file.seek(0, 2)
+    length = _TAIL
+    while True:
+        start = max(0, size - length)
+        file.seek(start)
+        lines = file.read(length).split(b"\n")
+        events = list(_events(lines if start == 0 else lines[1:]))
+        if events or start == 0 or length >= _MOST:
+            return events
+        length *= 8
+
+
+def _events(lines: Iterable[bytes]) -> Iterator[Event]:
+    for line in lines:
+        try:
+            yield decode(line)
+        except NotAnEvent:
+            continue

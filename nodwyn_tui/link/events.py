@@ -292,6 +292,16 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class NotSent:
+    """The disk refused the person's message, so nothing was sent: its text goes back into the
+    prompt, and `reason` says what to do.
+    """
+
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Unsaved:
     """`count` log events are held in memory because the disk refused (`why`); 0: all is saved.
     Shown all the time while it lasts.
@@ -355,6 +365,7 @@ UpEvent = (
     | ModelChanged
     | ModelsListed
     | Queued
+    | NotSent
     | Unsaved
     | Notice
     | LogLine

@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import secrets
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,12 +25,10 @@ def new_id(now: datetime) -> str:
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
-def new_session(workspace: Path, state: Path, now: datetime) -> Path:
-    """Makes the folder of a new session, and puts the workspace on the state folder's list.
-
-    Raises `StoreError` if neither place can be written.
+def new_session(workspace: Path, state: Path, name: str) -> Path:
+    """Makes the folder of a new session called `name` (`new_id`), and puts the workspace on the
+    state folder's list. Raises `StoreError` if neither place can be written.
     """
-    name = new_id(now)
     own, fallback = (shelf / name for shelf in shelves(workspace, state))
     try:
         if _leads_elsewhere(workspace):
@@ -50,6 +49,14 @@ def make_session_folder(folder: Path) -> None:
     home = folder.parent.parent
     if home.name == ".nodwyn" and not os.path.lexists(home / ".gitignore"):
         write_whole(home / ".gitignore", b"*\n", 0o600)
+
+
+def discard(folder: Path) -> None:
+    """Removes the folder of a session in which nothing was said. Raises `StoreError`."""
+    try:
+        shutil.rmtree(folder)
+    except OSError as error:
+        raise disk_error("remove", folder, error) from error
 
 
 def shelves(workspace: Path, state: Path) -> tuple[Path, Path]:

@@ -2,6 +2,7 @@
 from one is a `Protocol` here, filled by `agent/toolbox.py`.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +23,8 @@ class Ask:
     """What the person is shown before a call runs: for a write the exact diff, for a shell call the
     exact command. `touches` are workspace-relative paths it may change; `subject` is what a
     pattern's glob is matched with; `secret` says that it reads or writes a known secret file,
-    `outside` a path outside the workspace: both ask in every mode.
+    `outside` a path outside the workspace: both ask in every mode. `paths` are the true, absolute
+    paths that a file tool will open, and no others once this was allowed.
     """
 
     title: str
@@ -32,6 +34,7 @@ class Ask:
     touches: tuple[str, ...] = ()
     secret: bool = False
     outside: bool = False
+    paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,13 +52,26 @@ class Outcome:
     diff: str = ""
 
 
+class Interrupted(asyncio.CancelledError):
+    """The `CancelledError` of a call that had begun: `outcome` is what it gave until then, and what
+    it could not end (C51).
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.outcome = outcome
+        super().__init__(outcome.text)
+
+
 class Files(Protocol):
     """The workspace as the file tools see it (AGT-9)."""
 
     root: Path
     extra: Sequence[Path]
-    read_budget: int
-    """Tokens a ranged read may give, so that the window never cuts it (ENG-17)."""
+
+    @property
+    def read_budget(self) -> int:
+        """Tokens a ranged read may give, so that the window never cuts it (ENG-17)."""
+        ...
 
     def seen(self, path: Path, digest: str) -> None:
         """A file was read or written whole: its content's SHA-256."""
@@ -100,13 +116,17 @@ class Plan(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
-    """What a call works with. `progress` takes the latest line of a running call's output."""
+    """What a call works with. `progress` takes the latest line of a running call's output;
+    `granted` is the ask that was allowed, by the person or by rule: without it nothing outside the
+    workspace and no secret file is opened (AGT-9).
+    """
 
     files: Files
     history: History
     artifacts: Artifacts
     plan: Plan
     progress: Callable[[str], None] = field(default=lambda _line: None)
+    granted: Ask | None = None
 
 
 Arguments = TypeVar("Arguments", bound=BaseModel)
@@ -116,7 +136,8 @@ class Tool(Protocol[Arguments]):
     """A tool: `spec` is what the model sees (frozen for the session), `arguments` validates what
     it sent. `describe` looks and changes nothing; it raises `ToolError` where the call cannot work
     at all, and so spares the person the question. `run` raises `ToolError`, or
-    `asyncio.CancelledError` after it ended whatever it had started.
+    `asyncio.CancelledError` (an `Interrupted` where it has something to tell) after it ended
+    whatever it had started.
     """
 
     spec: ToolSpec

@@ -1,0 +1,119 @@
+"""What an entry of the transcript says in full, from its event alone."""
+
+import json
+from collections.abc import Mapping
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.deltas import Finish
+from nodwyn_tui.domain.parts import Text, Thinking
+from nodwyn_tui.link import events as up
+
+NO_ANSWER: Mapping[Finish, str] = {
+    "length": "The model used its whole reply length and gave no answer. Send a message to go on,"
+    " or raise max_output.",
+    "stop": "The model ended its reply without an answer. Send a message to go on.",
+    "filtered": "The provider withheld the reply (content filter).",
+}
+CUT = "The reply was cut at its length limit. Send a message to go on, or raise max_output."
+
+
+def body_of(kind: up.EntryKind, event: ev.Event, result: ev.ToolResult | None) -> up.Body:
+    """The full text of an entry."""
+    if isinstance(event, ev.ToolCall):
+        return up.Body(
+            text=result.text if result else "",
+            arguments=_pretty(event.arguments),
+            diff=call_diff(event.name, event.arguments),
+        )
+    if isinstance(event, ev.LlmResponse):
+        return up.Body(text=thinking_of(event) if kind == "thinking" else _answer(event))
+    return up.Body(text=_plain_text(event))
+
+
+def _plain_text(event: ev.Event) -> str:
+    match event:
+        case ev.UserMessage() | ev.Note() | ev.GatePlan():
+            return event.text
+        case ev.LlmError():
+            return _error_text(event)
+        case ev.BudgetBlocked():
+            return "\n".join([event.reason, *(f"· {how}" for how in event.remedies)])
+        case ev.SessionRecovered():
+            return _recovered_text(event)
+        case _:
+            return ""
+
+
+def _answer(event: ev.LlmResponse) -> str:
+    text = text_of(event)
+    if not text.strip():
+        return NO_ANSWER.get(event.finish, "")
+    return f"{text}\n\n*{CUT}*" if event.finish == "length" else text
+
+
+def _error_text(event: ev.LlmError) -> str:
+    status = f" [{event.status}]" if event.status else ""
+    lines = [f"{event.kind.replace('_', ' ')}{status}: {event.message}"]
+    if event.retry_in_s is not None:
+        lines.append(f"asked again after {event.retry_in_s:.0f} s")
+    if event.partial:
+        lines.append(f"What had come, not kept in the window:\n{event.partial}")
+    return "\n".join(lines)
+
+
+def _recovered_text(event: ev.SessionRecovered) -> str:
+    lost = f"; lost events: {', '.join(map(str, event.missing))}" if event.missing else ""
+    return (
+        f"The session's log was damaged. {event.bytes:,} bytes were set aside into"
+        f" {event.side_file}{lost}. Everything else was kept and is used."
+    )
+
+
+def _pretty(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except ValueError:
+        return arguments
+
+
+def _parsed(arguments: str) -> Mapping[str, object]:
+    try:
+        value = json.loads(arguments)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+MAIN_ARGUMENT = ("path", "pattern", "command", "item", "url", "name", "action")
+
+
+def call_title(name: str, arguments: str) -> str:
+    """A call in one line: its name and the argument that matters."""
+    values = _parsed(arguments)
+    parts = [str(values[key]) for key in MAIN_ARGUMENT if values.get(key)]
+    if name == "fs-read" and ("start" in values or "end" in values):
+        parts.append(f"lines {values.get('start', 1)}-{values.get('end', 'end')}")
+    main = " · ".join(parts[:2]).replace("\n", " ⏎ ")
+    return f"{name} {main}".strip()[:200]
+
+
+def call_diff(name: str, arguments: str) -> str:
+    """What a write asks to change, as `-` and `+` lines, from its arguments alone."""
+    values = _parsed(arguments)
+    removed = added = ""
+    if name == "fs-edit":
+        removed, added = str(values.get("old", "")), str(values.get("new", ""))
+    elif name == "fs-write":
+        added = str(values.get("text", ""))
+    lines = [f"-{line}" for line in removed.splitlines()]
+    return "\n".join(lines + [f"+{line}" for line in added.splitlines()])
+
+
+def thinking_of(event: ev.LlmResponse) -> str:
+    """A reply's readable reasoning."""
+    return "".join(part.text for part in event.parts if isinstance(part, Thinking)).strip()
+
+
+def text_of(event: ev.LlmResponse) -> str:
+    """A reply's text."""
+    return "\n\n".join(part.text for part in event.parts if isinstance(part, Text))

@@ -1,0 +1,218 @@
+"""From the person's choice of a model to a target that can be asked."""
+
+from dataclasses import dataclass
+
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.config.credentials import Credentials
+from nodwyn_tui.config.environment import Environment
+from nodwyn_tui.config.files import Loaded
+from nodwyn_tui.config.models import ModelChoice, choose_model
+from nodwyn_tui.config.schema import ModelSettings, ServerSettings, WindowSettings
+from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.errors import ConfigError, ProviderError
+from nodwyn_tui.link import events as up
+from nodwyn_tui.providers.base import Endpoint, Timeouts
+from nodwyn_tui.providers.catalogue import ModelFacts
+from nodwyn_tui.providers.provider import Provider
+from nodwyn_tui.providers.session_key import session_key
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.window.sizes import Wanted
+
+ASSUMED_CONTEXT = 32_768
+"""Where nothing tells the context; and the most that is taken of Ollama's own figure, since it
+pays memory for every token of it (ENG-18)."""
+
+ASSUMED = "assumed"
+SETUP = """\
+No model was found.
+
+· Ollama: start it (`ollama serve`) and pull a model, then /model picks it. It was looked for at \
+{ollama}.
+· A hosted model: set its key in the environment, for example OPENROUTER_API_KEY, and start with \
+`nodwyn --model openrouter/MODEL`.
+· Or name a model in {config}; config.toml.example shows every setting.
+· Or look around first: the tour needs no model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A target, or why there is none; `warning` is a remark for the person."""
+
+    target: Target | None
+    warning: str = ""
+
+
+class Models:
+    """The models that this process can ask."""
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        environment: Environment,
+        credentials: Credentials,
+        clock: Clock,
+        redactor: Redactor,
+    ) -> None:
+        self.loaded, self._environment, self._credentials = loaded, environment, credentials
+        self._clock, self._redactor = clock, redactor
+        self._only: ModelChoice | None = None
+
+    def only(self, choice: ModelChoice) -> None:
+        """From now on there is this model alone (the tour's)."""
+        self._only = choice
+
+    async def choose(self, wanted: str, session: str) -> Found:
+        """The target for `wanted`, else the configured one, else what a local Ollama has.
+
+        Raises `ConfigError` where what was asked for cannot be had.
+        """
+        if self._only is not None:
+            return await self.target(self._only, session)
+        choice = choose_model(self.loaded, self._environment, wanted)
+        if choice is None:
+            choice = await self._from_ollama()
+        if choice is None:
+            return Found(None)
+        return await self.target(choice, session)
+
+    def setup(self) -> str:
+        """What to do where no model was found."""
+        ollama = self.loaded.servers["ollama"].base_url
+        return SETUP.format(ollama=ollama, config=self.loaded.file)
+
+    async def target(self, choice: ModelChoice, session: str) -> Found:
+        """A choice made ready: its key read, its context asked for."""
+        provider = await self._provider(choice.server_name, choice.server)
+        warning, facts = "", ModelFacts()
+        try:
+            facts = await provider.catalogue.facts(choice.model.model)
+        except ProviderError as error:
+            warning = str(error)
+        context, source = _context(choice.model, choice.server.provider, facts)
+        return Found(
+            Target(
+                ref=ModelRef(
+                    name=choice.name,
+                    server=choice.server_name,
+                    provider=choice.server.provider,
+                    id=choice.model.model,
+                    origin=f"{choice.server_name}/{choice.model.model}",
+                ),
+                parameters=_parameters(choice, context, session),
+                provider=provider,
+                context=context,
+                context_from=source,
+                listing_limit=facts.max_output,
+                wanted=_wanted(choice.model, self.loaded.settings.window),
+                strategy="trim",
+                price=choice.model.price,
+            ),
+            warning,
+        )
+
+    async def listed(self, current: str) -> up.ModelsListed:
+        """Every model the person can pick: configured ones, then what a local Ollama has."""
+        choices = [
+            up.ModelChoice(
+                name=name, detail=f"{entry.server} · {entry.model}", current=name == current
+            )
+            for name, entry in self.loaded.settings.models.items()
+        ]
+        failures = []
+        for server in _listed_servers(self.loaded):
+            try:
+                provider = await self._provider(server, self.loaded.servers[server])
+                listings = await provider.catalogue.models()
+            except (ProviderError, ConfigError) as error:
+                failures.append(str(error))
+                continue
+            choices += [
+                up.ModelChoice(
+                    name=f"{server}/{listing.id}",
+                    detail=server,
+                    current=f"{server}/{listing.id}" == current,
+                )
+                for listing in listings
+            ]
+        return up.ModelsListed(models=tuple(choices), failures=tuple(failures))
+
+    async def _from_ollama(self) -> ModelChoice | None:
+        """The first model of a local Ollama, if one answers."""
+        server = self.loaded.servers["ollama"]
+        try:
+            provider = await self._provider("ollama", server)
+            listings = await provider.catalogue.models()
+        except ProviderError:
+            return None
+        if not listings:
+            return None
+        return choose_model(self.loaded, self._environment, f"ollama/{listings[0].id}")
+
+    async def _provider(self, name: str, server: ServerSettings) -> Provider:
+        secret = await self._credentials.resolve(name, server)
+        self._redactor.hold(secret)
+        endpoint = Endpoint(
+            server=name,
+            provider=server.provider,
+            base_url=server.base_url,
+            secret=secret,
+            auth=server.auth or "bearer",
+            ca_file=server.ca_file,
+            insecure=server.insecure,
+            timeouts=Timeouts(**server.timeouts.model_dump()),
+        )
+        return Provider(
+            endpoint,
+            clock=self._clock,
+            proxies=self._environment.proxies,
+            redact=self._redactor.text,
+        )
+
+
+def _listed_servers(loaded: Loaded) -> list[str]:
+    """Servers whose listing is short and free to ask: the person's own, and Ollama."""
+    return [*dict.fromkeys(["ollama", *loaded.settings.servers])]
+
+
+def _context(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[int, str]:
+    """Tokens, and where the figure is from."""
+    own = entry.num_ctx if provider == "ollama" else None
+    if own or entry.context:
+        return own or entry.context or 0, "config.toml"
+    if facts.context is None:
+        return ASSUMED_CONTEXT, ASSUMED
+    if provider == "ollama" and facts.context > ASSUMED_CONTEXT:
+        return ASSUMED_CONTEXT, f"{facts.context_from}, kept to {ASSUMED_CONTEXT:,} for its memory"
+    return facts.context, facts.context_from
+
+
+def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
+    entry, on_ollama = choice.model, choice.server.provider == "ollama"
+    return Parameters(
+        num_ctx=context if on_ollama else None,
+        keep_alive=entry.keep_alive if on_ollama else None,
+        think=_think(entry.effort) if on_ollama else None,
+        effort=None if on_ollama else entry.effort,
+        dialect=None if on_ollama else entry.dialect,
+        cache_control=None if entry.cache_control == "off" else entry.cache_control,
+        cache_key=None if on_ollama else entry.cache_key,
+        session_key=None if on_ollama else session_key(session),
+        cache_key_header=choice.server.cache_key_header or None,
+    )
+
+
+def _think(effort: str | None) -> bool | str | None:
+    """Ollama's `think`: off is false, a level stands as it is, unset leaves it to the server."""
+    return False if effort == "off" else effort
+
+
+def _wanted(entry: ModelSettings, window: WindowSettings) -> Wanted:
+    return Wanted(
+        max_output=entry.max_output,
+        output_reserve=window.output_reserve,
+        high_water=entry.high_water or window.high_water,
+        low_water=entry.low_water or window.low_water,
+        max_result_tokens=entry.max_result_tokens or window.max_result_tokens,
+        threshold=entry.threshold or window.threshold,
+    )

@@ -1,0 +1,133 @@
+"""Opening a session: the workspace, the model, the log, and the parts put together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nodwyn_tui import __version__
+from nodwyn_tui.agent.approvals import Rules
+from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
+from nodwyn_tui.agent.session import Parts, Session
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
+from nodwyn_tui.agent.turn import Limits
+from nodwyn_tui.config.files import Loaded
+from nodwyn_tui.config.saving import add_allow_pattern
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
+from nodwyn_tui.store.artifacts import ArtifactFiles
+from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.tools.base import Tool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rooms:
+    """What wiring picked for the worker: how tools are made for a session, how a shell command is
+    judged by its parts, what the folders are, and what is known to be secret.
+    """
+
+    state: Path
+    cache: Path
+    clock: Clock
+    redactor: Redactor
+    make_tools: Callable[[Mapping[str, str]], Sequence[Tool[Any]]]
+    shell_allows: Callable[[Sequence[str], str], bool]
+    child_environment: Callable[[], Mapping[str, str]]
+
+
+class Opener:
+    """Puts a session together from a command, the settings and a target."""
+
+    def __init__(self, rooms: Rooms, loaded: Loaded, emit: Emit) -> None:
+        self._rooms, self._loaded, self._emit = rooms, loaded, emit
+
+    def new(self, command: commands.Open, folder: Path, target: Target) -> Session:
+        """A new session in `folder`. `BlockedError` where the model's context is too small,
+        `StoreError` where the disk refuses.
+        """
+        tools = self._rooms.make_tools(self._rooms.child_environment())
+        recipe = new_recipe(target, tools, self._loaded.settings.window)
+        log = Log.create(folder, self._rooms.clock, self._rooms.redactor)
+        conversation = Conversation(log, (), self._emit, want_log=command.want_log)
+        conversation.append(
+            ev.SessionStart(
+                session=folder.name, workspace=command.workspace, app=__version__, recipe=recipe
+            ),
+            must=True,
+        )
+        return self._session(command, folder, target, conversation, tools)
+
+    def resumed(
+        self, command: commands.Open, log: Log, events: Sequence[ev.Event], target: Target
+    ) -> Session:
+        """A session whose log was opened: it keeps its prompt, catalogue and headers (ENG-11)."""
+        folder = log.path.parent
+        conversation = Conversation(log, events, self._emit, want_log=command.want_log)
+        conversation.priced(target.price)
+        tools = self._rooms.make_tools(self._rooms.child_environment())
+        recipe = resumed_recipe(conversation.ruling, target)
+        conversation.append(
+            ev.SessionResume(
+                session=folder.name, workspace=command.workspace, app=__version__, recipe=recipe
+            ),
+            must=True,
+        )
+        session = self._session(command, folder, target, conversation, tools)
+        session.repair()
+        return session
+
+    def _session(
+        self,
+        command: commands.Open,
+        folder: Path,
+        target: Target,
+        conversation: Conversation,
+        tools: Sequence[Tool[Any]],
+    ) -> Session:
+        conversation.priced(target.price)
+        rules = Rules(
+            self._rooms.shell_allows, (*self._loaded.settings.approvals.allow, *command.allow)
+        )
+        gate = Gate(conversation, rules, self._emit, self._save_always, headless=command.headless)
+        gate.mode = self._mode(command, conversation.events)
+        files = WorkspaceFiles(
+            Path(command.workspace), [Path(path) for path in command.add_dirs], conversation
+        )
+        return Session(
+            Parts(
+                conversation=conversation,
+                target=target,
+                toolbox=Toolbox(
+                    tools, conversation, files, ArtifactFiles(folder, self._rooms.redactor)
+                ),
+                gate=gate,
+                draft=Draft(Path(command.workspace), self._rooms.state, self._rooms.redactor),
+                clock=self._rooms.clock,
+                limits=Limits(
+                    max_steps=command.max_steps,
+                    max_seconds=command.max_seconds,
+                    max_cost=command.max_cost,
+                ),
+                unsandboxed_auto=command.no_sandbox,
+            ),
+            self._emit,
+        )
+
+    def _mode(self, command: commands.Open, events: Sequence[ev.Event]) -> ev.Mode:
+        """The command line's mode, else the session's last, else the settings'."""
+        if command.yes:
+            return "auto"
+        if command.mode is not None:
+            return command.mode
+        changes = [event.mode for event in events if isinstance(event, ev.ModeChange)]
+        mode = changes[-1] if changes else self._loaded.settings.mode
+        return "ask" if mode == "auto" and not command.no_sandbox else mode
+
+    def _save_always(self, pattern: str) -> None:
+        add_allow_pattern(self._loaded.file, pattern)

@@ -1,0 +1,57 @@
+"""The recipe of a session, made from the target, the prompt and the catalogue (ENG-8)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from nodwyn_tui.agent.prompt import SYSTEM
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.config.schema import WindowSettings
+from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe
+from nodwyn_tui.tools.base import Tool
+from nodwyn_tui.window.entries import fixed_tokens
+from nodwyn_tui.window.sizes import limits
+from nodwyn_tui.window.tasks import PLAN_HEADER, TASK_HEADER
+
+
+def new_recipe(target: Target, tools: Sequence[Tool[Any]], settings: WindowSettings) -> Recipe:
+    """A new session's recipe; `BlockedError` where the context is too small for it."""
+    specs = tuple(tool.spec for tool in tools)
+    window = limits(
+        target.context, fixed_tokens(SYSTEM, specs), target.wanted, target.listing_limit
+    )
+    return Recipe(
+        version=CURRENT_VERSION,
+        system=SYSTEM,
+        tools=specs,
+        window=window,
+        num_ctx=target.context,
+        keep_alive=target.parameters.keep_alive,
+        task_header=TASK_HEADER if settings.task_header is None else settings.task_header,
+        plan_header=PLAN_HEADER if settings.plan_header is None else settings.plan_header,
+        max_output=window.output_reserve,
+        strategy=target.strategy,
+        keep_reasoning=target.parameters.keep_reasoning,
+    )
+
+
+def resumed_recipe(last: Recipe, target: Target) -> Recipe:
+    """A resumed or switched session's: its own prompt, catalogue and headers, the target's sizes
+    (ENG-11). `BlockedError` where the context is too small for them.
+    """
+    window = limits(
+        target.context,
+        fixed_tokens(last.system, last.tools),
+        target.wanted,
+        target.listing_limit,
+    )
+    return replace(
+        last,
+        version=CURRENT_VERSION,
+        window=window,
+        num_ctx=target.context,
+        keep_alive=target.parameters.keep_alive,
+        max_output=window.output_reserve,
+        strategy=target.strategy,
+        keep_reasoning=target.parameters.keep_reasoning,
+    )

@@ -1,0 +1,142 @@
+"""The turn loop: ask, run the calls, ask again, until the model is done or something ends it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nodwyn_tui.agent.asking import Answer, Asker
+from nodwyn_tui.agent.calls import CallRunner, is_object
+from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.toolbox import Toolbox
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.system.clock import Clock
+
+SAME_FAILURES = 3
+"""How often the same failing call is answered before the model is told; twice that ends the run."""
+
+CUT_REPLIES = 2
+"""How many replies in a row may be cut in the middle of a call (C32)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run may use; `None` is no limit. Seconds and US dollars (AGT-5)."""
+
+    max_steps: int | None = None
+    max_seconds: float | None = None
+    max_cost: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended; `message` is for the person."""
+
+    why: ev.RunEndWhy
+    message: str = ""
+
+
+class Turn:
+    """One run of the session. `steers` gives the messages typed meanwhile, to be told now."""
+
+    def __init__(
+        self,
+        conversation: Conversation,
+        asker: Asker,
+        runner: CallRunner,
+        toolbox: Toolbox,
+        limits: Limits,
+        clock: Clock,
+    ) -> None:
+        self._conversation, self._asker, self._runner = conversation, asker, runner
+        self._toolbox, self._limits, self._clock = toolbox, limits, clock
+        self._failures: dict[tuple[str, str], int] = {}
+        self._cuts = 0
+
+    async def run(self, steers: Callable[[], list[str]]) -> Ending:
+        """Until the model has nothing more to do. Errors of the provider, the disk and the budget
+        are the caller's; each call has its one result by then.
+        """
+        began, since = self._clock.monotonic(), self._conversation.events[-1].seq
+        steps = 0
+        while True:
+            if ending := self._over_limit(steps, began, since):
+                return ending
+            answer = await self._asker.ask()
+            steps += 1
+            if answer.calls:
+                self._toolbox.originals.update(answer.originals)
+                await self._runner.run(answer.calls, self._cut_at(answer))
+                if ending := self._stuck(answer):
+                    return ending
+            told = steers()
+            for text in told:
+                self._conversation.append(ev.UserMessage(text=text, via="steer"), must=True)
+            if not answer.calls and not told:
+                return _ending_of(answer)
+
+    def _cut_at(self, answer: Answer) -> int | None:
+        broken = any(not is_object(text) for text in answer.originals.values())
+        cut = answer.response.finish == "length" or broken
+        return self._conversation.ruling.max_output if cut else None
+
+    def _over_limit(self, steps: int, began: float, since: int) -> Ending | None:
+        limits = self._limits
+        if limits.max_steps is not None and steps >= limits.max_steps:
+            return Ending("limit", f"the run reached its limit of {limits.max_steps} requests")
+        if limits.max_seconds is not None:
+            spent = self._clock.monotonic() - began
+            if spent >= limits.max_seconds:
+                return Ending("limit", f"the run reached its limit of {limits.max_seconds:g} s")
+        if limits.max_cost is not None and steps:
+            cost = self._conversation.cost(since)
+            if cost is None:
+                return Ending(
+                    "limit",
+                    "the run's cost is unknown, so its limit cannot be kept: set `price` in the"
+                    " model's entry",
+                )
+            if cost >= limits.max_cost:
+                return Ending("limit", f"the run reached its limit of ${limits.max_cost:g}")
+        return None
+
+    def _stuck(self, answer: Answer) -> Ending | None:
+        """The same failing call, or replies cut in a call's middle, again and again (AGT-5)."""
+        broken = [text for text in answer.originals.values() if not is_object(text)]
+        self._cuts = self._cuts + 1 if broken else 0
+        if self._cuts >= CUT_REPLIES:
+            return Ending(
+                "limit",
+                f"the model's replies were cut in the middle of a call {self._cuts} times in a row:"
+                " ask for smaller steps, or raise max_output",
+            )
+        failed = {
+            event.call_id
+            for event in self._conversation.events
+            if isinstance(event, ev.ToolResult) and event.is_error
+        }
+        for call in answer.calls:
+            key = (call.name, call.arguments)
+            if call.call_id not in failed:
+                self._failures.pop(key, None)
+                continue
+            count = self._failures[key] = self._failures.get(key, 0) + 1
+            if count == SAME_FAILURES:
+                self._conversation.append(ev.Note(text=_warned(call.name), audience="both"))
+            elif count >= 2 * SAME_FAILURES:
+                return Ending("limit", f"{call.name} failed {count} times with the same arguments")
+        return None
+
+
+def _warned(tool: str) -> str:
+    return (
+        f"{tool} failed {SAME_FAILURES} times with the same arguments. Do something else, or tell"
+        " the person what is in the way."
+    )
+
+
+def _ending_of(answer: Answer) -> Ending:
+    response = answer.response
+    if response.finish == "length":
+        return Ending("limit", "the reply was cut at its length limit")
+    if response.finish == "filtered":
+        return Ending("error", "the provider withheld the reply")
+    return Ending("done")

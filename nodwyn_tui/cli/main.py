@@ -1,0 +1,108 @@
+"""Reads the command line and starts what was asked for. What a command needs is imported when it is
+asked for, so that `--version` costs nothing and the screen's first frame comes at once.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+from nodwyn_tui import __version__
+from nodwyn_tui.errors import NodwynError
+
+INTERRUPTED = 130
+USAGE = 2
+
+EPILOG = """\
+commands:
+  nodwyn [PATH]              open the full-screen app in PATH (default: here)
+  nodwyn run -p TEXT         one run without the screen; see nodwyn run --help
+  nodwyn replay ID           print a session, or one request rebuilt and verified
+  nodwyn sessions list       the sessions of this workspace
+
+exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
+4 the provider refused or failed, 5 blocked, 130 interrupted
+"""
+
+
+def run_command_line(arguments: Sequence[str]) -> int:
+    """Runs one command and gives its exit code; a failure is one line on standard error."""
+    command = COMMANDS.get(arguments[0]) if arguments else None
+    try:
+        if command is not None:
+            return command(arguments[1:])
+        return _screen(arguments)
+    except NodwynError as error:
+        print(f"nodwyn: {error}", file=sys.stderr)  # noqa: T201 - the command line's own output
+        return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output left (`nodwyn replay … | head`): nothing is wrong.
+        sys.stdout = None
+        return 0
+
+
+def session_options(parser: argparse.ArgumentParser) -> None:
+    """The options that the screen and `run` share."""
+    parser.add_argument("--model", default="", metavar="NAME", help="a [models] name or SERVER/ID")
+    parser.add_argument(
+        "--continue", action="store_true", dest="last", help="go on in the latest session here"
+    )
+    parser.add_argument("--resume", default="", metavar="ID", help="go on in a session")
+    parser.add_argument("--mode", choices=("plan", "ask", "edits", "auto"), help="approval mode")
+    parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
+    parser.add_argument(
+        "--add-dir", action="append", default=[], metavar="DIR", help="one more folder to work in"
+    )
+    parser.add_argument("--tour", action="store_true", help="the built-in guide; needs no model")
+
+
+def _screen(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="nodwyn",
+        description="A terminal coding assistant that keeps its prompt prefix byte-stable.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("path", nargs="?", default=".", help="the workspace (default: here)")
+    parser.add_argument("--version", action="version", version=f"nodwyn {__version__}")
+    session_options(parser)
+    parsed = parser.parse_args(arguments)
+    from nodwyn_tui.cli.asked import open_command
+    from nodwyn_tui.cli.screen import open_screen
+
+    return open_screen(open_command(parsed, parsed.path))
+
+
+def _run(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.run import run
+
+    return run(arguments)
+
+
+def _replay(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.replay import run
+
+    return run(arguments)
+
+
+def _sessions(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.sessions import run
+
+    return run(arguments)
+
+
+def _worker(_arguments: Sequence[str]) -> int:
+    from nodwyn_tui.link.pipe import serve
+    from nodwyn_tui.wiring import work
+
+    serve(work)
+    return 0
+
+
+COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
+    "run": _run,
+    "replay": _replay,
+    "sessions": _sessions,
+    "_worker": _worker,
+}

@@ -1,0 +1,50 @@
+"""Puts the worker together: the only place that picks parts."""
+
+from collections.abc import Mapping
+
+from nodwyn_tui.agent.models import Models
+from nodwyn_tui.agent.opening import Rooms
+from nodwyn_tui.agent.worker import Household, Worker
+from nodwyn_tui.config.credentials import Credentials, variable_names
+from nodwyn_tui.config.environment import read_environment
+from nodwyn_tui.config.files import load_settings
+from nodwyn_tui.config.paths import find_paths
+from nodwyn_tui.link.commands import Open
+from nodwyn_tui.link.local import Back
+from nodwyn_tui.sandbox.shell_words import allowed
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.clock import SystemClock
+from nodwyn_tui.tools.registry import default_tools
+
+
+async def work(back: Back) -> None:
+    """A worker over one end of a link, until its front leaves."""
+    await Worker(back, assemble).serve()
+
+
+def assemble(command: Open) -> Household:
+    """The rooms, settings and models that the first command asks for."""
+    environment = read_environment()
+    paths = find_paths(environment, command.config_file)
+    loaded = load_settings(paths.config_file, environment, must_exist=paths.config_given)
+    clock = SystemClock()
+    credentials = Credentials(environment, paths.config_file.parent)
+    redactor = Redactor(credentials.held(loaded.servers.values()))
+
+    def child_environment() -> Mapping[str, str]:
+        servers = loaded.servers.values()
+        return environment.for_children(variable_names(servers), credentials.held(servers))
+
+    return Household(
+        rooms=Rooms(
+            state=paths.state,
+            cache=paths.cache,
+            clock=clock,
+            redactor=redactor,
+            make_tools=default_tools,
+            shell_allows=allowed,
+            child_environment=child_environment,
+        ),
+        loaded=loaded,
+        models=Models(loaded, environment, credentials, clock, redactor),
+    )

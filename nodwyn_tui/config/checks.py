@@ -44,9 +44,7 @@ class Draft:
         if found is None:
             found = shown(path, self.at(path))
         self.report(path, message, found=found, allowed=allowed)
-        parent = self.at(path[:-1])
-        if isinstance(parent, dict):
-            parent.pop(path[-1], None)
+        self.at(path[:-1]).pop(path[-1], None)
         self.left_out.add(path)
 
     def report(

@@ -8,7 +8,7 @@ import keyring.backend
 import keyring.errors
 import pytest
 
-from nodwyn_tui.config.credentials import Credentials, clean_key, variable_names
+from nodwyn_tui.config.credentials import Credentials, clean_key, credential_fault, variable_names
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError
@@ -83,6 +83,31 @@ async def test_a_missing_key_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="is not text"):
         await keys.resolve("groq", server("file:binary"))
+
+
+@pytest.mark.parametrize("word", ["plain", "env:", "env: ", "env:a-b", "http://x", "Env:A"])
+def test_what_names_no_place_is_refused(word: str) -> None:
+    assert credential_fault(word)
+
+
+async def test_a_command_that_cannot_be_started_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "gone"))
+    with pytest.raises(ConfigError, match="cannot be run"):
+        await credentials(tmp_path).resolve("s", server("command:true"))
+
+
+async def test_a_key_in_place_of_its_place_is_never_sent(tmp_path: Path) -> None:
+    """SEC-1: also where a record was made without the file's checks."""
+    with pytest.raises(ConfigError, match="looks like the key itself") as caught:
+        await credentials(tmp_path).resolve("s", server(KEY))
+    assert KEY not in str(caught.value)
+
+
+async def test_a_home_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        await credentials(tmp_path).resolve("s", server("file:~no-such-user-here/key"))
 
 
 async def test_no_credential_is_no_key(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nodwyn_tui.config.allowed import allowed, known_keys
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.files import LARGEST_FILE, Loaded, load_settings
 from nodwyn_tui.errors import ConfigError
@@ -118,6 +119,15 @@ def test_a_cross_check_names_its_place(tmp_path: Path, text: str, key: str, word
     error = only(load(tmp_path, text))
     assert error.key == key
     assert words in error.message
+
+
+def test_a_key_that_is_nearly_right_is_recognised(tmp_path: Path) -> None:
+    """Unknown keys warn, and stay in the file."""
+    (problem,) = load(tmp_path, "[window]\nhigh_watr = 3\n").problems
+    assert problem.warning
+    assert problem.error.line == 2
+    assert "did you mean high_water?" in problem.text
+    assert load(tmp_path, "[window]\nhigh_watr = 3\n").errors == ()
 
 
 def test_a_bad_key_costs_its_entry_nothing_else(tmp_path: Path) -> None:
@@ -272,6 +282,26 @@ def test_a_well_known_server_needs_only_what_differs(tmp_path: Path) -> None:
     assert server.credential == "env:OPENROUTER_API_KEY"
 
 
+def test_a_well_known_name_with_another_protocol_is_a_server_of_its_own(tmp_path: Path) -> None:
+    text = '[servers.groq]\nprovider = "ollama"\nbase_url = "http://127.0.0.1:9"\n'
+    server = load(tmp_path, text).servers["groq"]
+    assert (server.provider, server.credential) == ("ollama", "")
+    error = only(load(tmp_path, '[servers.groq]\nprovider = "ollama"\n'))
+    assert "has no base_url" in error.message
+
+
+def test_lines_are_found_among_long_values(tmp_path: Path) -> None:
+    """A value over many lines, a string with brackets, a comment between: the lines are right."""
+    text = (
+        '[approvals]\nallow = [\n  "shell: a]b",  # [c]\n\n  "shell: d",\n]\n'
+        '[window]\ntask_header = """\nx = 1\n]"""\nfresh = "no"\n'
+    )
+    assert only(load(tmp_path, text)).line == 11
+    endless = "allow = [\n" + '"shell: a]",\n' * 300 + "]\n"
+    error = only(load(tmp_path, "mode = 3\n[approvals]\n" + endless))
+    assert (error.key, error.line) == ("mode", 1)
+
+
 def test_the_usual_key_goes_to_the_usual_address_only(tmp_path: Path) -> None:
     """PRV-13: credentials go only to the host they are for."""
     loaded = load(tmp_path, '[servers.openrouter]\nbase_url = "https://gateway.example.com"\n')
@@ -358,3 +388,11 @@ def test_any_bytes_load(data: bytes) -> None:
     """REL-4."""
     with tempfile.TemporaryDirectory() as folder:
         assert load(Path(folder), data).file.name == "config.toml"
+
+
+def test_what_is_allowed_is_known_for_every_setting() -> None:
+    assert allowed(("models", "m", "cache_control")) == "off | ephemeral | 1h | 12h"
+    assert allowed(("models", "m", "price", "input")) == "a number of 0 or more"
+    assert allowed(("servers", "s")) == "a table"
+    assert allowed(("window", "nonsense")) == ""
+    assert known_keys(("mode", "x")) is None

@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.paths import find_paths
+from nodwyn_tui.errors import ConfigError
 
 
 def test_a_home_holds_all_three(tmp_path: Path) -> None:
@@ -32,3 +35,8 @@ def test_the_platform_has_a_place_for_each() -> None:
 
 def test_a_tilde_is_the_home_folder() -> None:
     assert find_paths(environment_of({"NODWYN_HOME": "~/n"})).state == Path.home() / "n" / "state"
+
+
+def test_a_home_that_is_not_there_is_said() -> None:
+    with pytest.raises(ConfigError, match="give the full path"):
+        find_paths(environment_of({"NODWYN_HOME": "~no-such-user-here"}))

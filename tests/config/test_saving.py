@@ -7,7 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
+from nodwyn_tui.config import saving
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.files import load_settings
 from nodwyn_tui.config.saving import add_allow_pattern, remove_value, set_value
@@ -186,6 +188,43 @@ def test_windows_line_ends_stay(tmp_path: Path) -> None:
     file.write_bytes(b'# a\r\nmode = "ask"\r\nzeta = 1\r\n')
     set_value(file, ("mode",), "plan")
     assert file.read_bytes() == b'# a\r\nmode = "plan"\r\nzeta = 1\r\n'
+
+
+def test_an_edit_made_in_the_same_moment_is_kept(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-5: an editor saves between our reading and our writing."""
+    before = saving.read_text
+    reads = []
+
+    def read_text(path: Path) -> str:
+        text = before(path)
+        reads.append(text)
+        if len(reads) == 1:
+            path.write_text(text.replace("zeta = 1", "zeta = 2"))
+        return text
+
+    monkeypatch.setattr(saving, "read_text", read_text)
+    set_value(file, ("mode",), "plan")
+    values = tomllib.loads(file.read_text())
+    assert (values["zeta"], values["mode"]) == (2, "plan")
+
+
+def test_a_saver_that_hangs_is_said(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(saving, "_LOCK_SECONDS", 0.1)
+    with (
+        FileLock(file.with_name(".config.toml.lock")),
+        pytest.raises(ConfigError, match="another Nodwyn is saving"),
+    ):
+        set_value(file, ("mode",), "plan")
+
+
+def test_a_change_that_would_touch_something_else_is_not_made(file: Path) -> None:
+    """A value that does not come back as it was given is never written."""
+    before = file.read_text()
+    with pytest.raises(ConfigError, match="edit the file by hand"):
+        set_value(file, ("window", "threshold"), float("nan"))
+    assert file.read_text() == before
 
 
 def test_savers_at_once_lose_nothing(file: Path) -> None:

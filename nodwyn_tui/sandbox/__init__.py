@@ -1,0 +1,1 @@
+"""What a shell command may do: which commands it would run, and where it is confined."""

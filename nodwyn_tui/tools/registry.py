@@ -1,0 +1,126 @@
+"""The tools on offer, in the order in which every catalogue has them, and the reading of a call to
+one. Nothing is repaired here: a call whose arguments are not whole is never run (C32).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from nodwyn_tui.domain.request import Json
+from nodwyn_tui.errors import ToolError
+from nodwyn_tui.tools.base import Arguments, Tool
+from nodwyn_tui.tools.fs_edit import FsEdit
+from nodwyn_tui.tools.fs_glob import FsGlob
+from nodwyn_tui.tools.fs_list import FsList
+from nodwyn_tui.tools.fs_read import FsRead
+from nodwyn_tui.tools.fs_search import FsSearch
+from nodwyn_tui.tools.fs_write import FsWrite
+from nodwyn_tui.tools.plan_write import PlanWrite
+from nodwyn_tui.tools.session_history import SessionHistory
+from nodwyn_tui.tools.shell import Shell
+
+_SHOWN = 80
+"""Characters of a wrong value that an error shows."""
+
+
+def default_tools(environment: Mapping[str, str]) -> tuple[Tool[Any], ...]:
+    """New tools for one session. `environment` is what processes get that tools start: free of
+    every credential of this program (SEC-1). Its `HOME` is what `~` means.
+    """
+    home = Path(environment["HOME"]) if environment.get("HOME") else None
+    return (
+        FsRead(home),
+        FsList(home),
+        FsGlob(home),
+        FsSearch(environment, home),
+        FsWrite(home),
+        FsEdit(home),
+        Shell(environment, home),
+        PlanWrite(),
+        SessionHistory(),
+    )
+
+
+def by_name(tools: Iterable[Tool[Any]]) -> Mapping[str, Tool[Any]]:
+    """The tools by the name that a call bears."""
+    return {tool.spec.name: tool for tool in tools}
+
+
+def parse_arguments(tool: Tool[Arguments], text: str) -> Arguments:
+    """The arguments of a call, from the text that the model gave. Raises `ToolError` that says what
+    to give instead. A number in quotes passes as a number, `null` as absent, and no text at all as
+    no arguments; nothing else is made up.
+    """
+    name = tool.spec.name
+    try:
+        value = json.loads(
+            text if text.strip() else "{}",
+            strict=False,
+            object_pairs_hook=_once,
+            parse_constant=_no_constant,
+        )
+    except json.JSONDecodeError as error:
+        raise ToolError(f"{name}: {_not_json(text, error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise ToolError(
+            f"{name}: the arguments can't be read ({error}); nothing was run."
+        ) from error
+    if not isinstance(value, dict):
+        raise ToolError(
+            f"{name}: the arguments must be one JSON object, not {_kind(value)}; nothing was run."
+        )
+    given = {key: item for key, item in value.items() if item is not None}
+    try:
+        return tool.arguments.model_validate(given)
+    except ValidationError as error:
+        told = "; ".join(_told(detail) for detail in error.errors(include_url=False)[:5])
+        known = ", ".join(tool.arguments.model_fields)
+        raise ToolError(f"{name}: {told}. Nothing was run; the arguments are: {known}.") from error
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("a key is given twice")
+    return value
+
+
+def _no_constant(name: str) -> Json:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _not_json(text: str, error: json.JSONDecodeError) -> str:
+    cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
+    if cut:
+        return (
+            f"the arguments end in the middle, after {len(text):,} characters: the reply was cut"
+            " off. Nothing was run or written. Call again with less in one call: write a long file"
+            " in parts (the first with fs-write, each further one with fs-edit)."
+        )
+    near = text[max(error.pos - 20, 0) : error.pos + 20]
+    return (
+        f"the arguments are no valid JSON ({error.msg}, at character {error.pos + 1}, near"
+        f" {json.dumps(near)}); nothing was run. Send one JSON object."
+    )
+
+
+def _told(detail: ErrorDetails) -> str:
+    where = re.sub(r"\.(\d+)", r"[\1]", ".".join(str(step) for step in detail["loc"]))
+    match detail["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"{where} is not known"
+        case _:
+            shown = json.dumps(detail["input"], default=str)
+            shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+            return f"{where}: {detail['msg'].lower()} (you gave {shown})"
+
+
+def _kind(value: Json) -> str:
+    return {str: "a text", list: "a list", bool: "true or false"}.get(type(value), "a number")

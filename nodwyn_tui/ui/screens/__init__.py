@@ -1,0 +1,1 @@
+"""Screens: they route between widgets and the link, and hold no rules."""

@@ -1,0 +1,231 @@
+"""How each kind of entry looks: an entry's facts to lines, the same for live and resumed ones.
+
+Text starts in the third column, marks stand in the first, so that the eye can run down either.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from nodwyn_tui.link.events import Body, CallStatus, Entry, EntryKind, EntryState
+from nodwyn_tui.ui.widgets import rendering
+from nodwyn_tui.ui.widgets.diffs import diff_lines
+from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cells, cut, expand_tabs, spread, wrap
+from nodwyn_tui.ui.widgets.visible import one_line, visible
+
+INDENT = 2
+_PAD = Span(" " * INDENT)
+_MARKS: dict[CallStatus, tuple[str, str, str]] = {
+    "": ("○", "dim", ""),
+    "waiting": ("●", "accent", "waits for you"),
+    "running": ("◐", "primary", "runs"),
+    "ok": ("✓", "success", ""),
+    "failed": ("✗", "error", "failed"),
+    "refused": ("⊘", "warning", "refused"),
+    "interrupted": ("■", "warning", "interrupted"),
+}
+_STATES: dict[EntryState, str] = {
+    "cut": "shortened",
+    "elided": "elided",
+    "folded": "folded",
+    "behind": "before the reset",
+}
+_CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan": 40}
+"""Lines of a closed entry; the rest is a keypress away."""
+_FAILURE_LINES = 3
+_TIGHT = ("call", "thinking")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """All that decides how an entry looks besides the width. `before` is the kind of the entry
+    above it; `output` the latest line of a running call; `asking` what stands below a call that
+    waits.
+    """
+
+    entry: Entry
+    body: Body | None
+    before: EntryKind | None = None
+    is_open: bool = False
+    output: str = ""
+    asking: Callable[[int], Iterable[Line]] | None = None
+
+
+def can_open(entry: Entry) -> bool:
+    """Whether Enter shows more of an entry, or less again."""
+    return entry.kind in ("call", "thinking") or (
+        entry.kind in _CLOSED_LINES and entry.size > 60 * _CLOSED_LINES[entry.kind] // 2
+    )
+
+
+def estimate(entry: Entry, width: int) -> int:
+    """Rows that an entry will take, before it is laid out."""
+    if entry.kind in ("call", "thinking"):
+        return 1
+    if entry.kind == "divider":
+        return 3
+    rows = 1 + entry.size * 5 // (max(width - INDENT, 20) * 4)
+    return 2 + min(rows, _CLOSED_LINES.get(entry.kind, rows))
+
+
+def lay_out(view: View, width: int) -> list[Line]:
+    """An entry in `width` cells, with the blank line above it where one belongs."""
+    lines = list(_LOOKS[view.entry.kind](view, width))
+    if view.before is None or (view.before in _TIGHT and view.entry.kind in _TIGHT):
+        return lines
+    return [BLANK, *lines]
+
+
+def duration(ms: int) -> str:
+    """Milliseconds for the eye: `0.4 s`, `12.3 s`, `2 min 5 s`."""
+    if ms < 99_950:
+        return f"{max(ms, 50) / 1000:.1f} s"
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes} min {seconds} s"
+
+
+def _user(view: View, width: int) -> Iterator[Line]:
+    title = f" · {one_line(view.entry.title)}" if view.entry.title else ""
+    head = [Span("You", "user"), Span(title, "dim")]
+    yield Line(spread(head, _state(view.entry), width))
+    yield from _folded(list(_text(_said(view), width)), view, width)
+
+
+def _assistant(view: View, width: int) -> Iterator[Line]:
+    state = _state(view.entry)
+    if view.entry.title or state:
+        title = Span(one_line(view.entry.title), "warning")
+        yield Line(spread([_PAD, title], state, width))
+    if view.body is None:
+        yield from _text(_said(view), width)
+        return
+    for line in rendering.markdown(view.body.text, width - INDENT):
+        yield Line((_PAD, *line.spans), line.lead + INDENT, line.soft)
+
+
+def _thinking(view: View, width: int) -> Iterator[Line]:
+    entry = view.entry
+    took = f" {duration(entry.ms)}" if entry.ms else ""
+    head = [Span("▾ " if view.is_open else "▸ ", "dim"), Span(f"thought{took}", "dim")]
+    yield Line(spread(head, _state(entry), width))
+    if view.is_open:
+        yield from _text(_said(view), width, "dim em")
+
+
+def _call(view: View, width: int) -> Iterator[Line]:
+    entry = view.entry
+    mark, role, word = _MARKS[entry.status]
+    title = one_line(entry.title)
+    if not entry.title.startswith(entry.tool):
+        title = f"{one_line(entry.tool)} {title}"
+    name, blank, rest = title.partition(" ")
+    head = [Span(f"{mark} ", role), Span(name, "strong"), Span(blank + rest)]
+    facts = [(word, role), *((s.text, s.role) for s in _state(entry))]
+    if entry.ms is not None:
+        facts.append((duration(entry.ms), "dim"))
+    yield Line(spread(head, _joined(facts), width))
+    if view.is_open:
+        yield from _opened(view, width)
+    elif entry.status == "failed":
+        yield from list(_text(_said(view).strip(), width, "dim"))[:_FAILURE_LINES]
+    elif entry.status == "running" and view.output:
+        yield Line((_PAD, *cut([Span(one_line(view.output), "dim")], width - INDENT)))
+    if view.asking is not None:
+        for line in view.asking(width - INDENT):
+            yield Line((_PAD, *line.spans), line.lead + INDENT, line.soft)
+
+
+def _opened(view: View, width: int) -> Iterator[Line]:
+    body = view.body
+    if body is None:
+        yield Line((_PAD, Span("…", "dim")))
+        return
+    if body.arguments and not body.diff:
+        yield Line((_PAD, Span("asked for", "dim")))
+        for row in rendering.highlight(expand_tabs(visible(body.arguments)), "json"):
+            yield from _indented(row, width)
+    if body.diff and view.asking is None:
+        yield Line((_PAD, Span("change", "dim")))
+        for line in diff_lines(body.diff, width - INDENT, visible):
+            yield Line((_PAD, *line.spans), line.lead + INDENT, line.soft)
+    if body.text:
+        yield Line((_PAD, Span("result", "dim")))
+        yield from _text(body.text, width)
+    yield BLANK
+
+
+def _plan(view: View, width: int) -> Iterator[Line]:
+    title = one_line(view.entry.title) or "plan"
+    yield Line(spread([Span("☰ ", "primary"), Span(title, "strong")], _state(view.entry), width))
+    yield from _folded(list(_text(_said(view), width)), view, width)
+
+
+def _note(view: View, width: int) -> Iterator[Line]:
+    yield from _marked(view, width, Span("· ", "dim"), "dim")
+
+
+def _error(view: View, width: int) -> Iterator[Line]:
+    yield from _marked(view, width, Span("✗ ", "error"), "error")
+
+
+def _marked(view: View, width: int, mark: Span, role: str) -> Iterator[Line]:
+    title = f"{view.entry.title}\n" if view.entry.title else ""
+    lines = list(_text(title + _said(view), width, role))
+    lines[0] = lines[0]._replace(spans=(mark, *lines[0].spans[1:]))
+    yield from _folded(lines, view, width)
+
+
+def _divider(view: View, width: int) -> Iterator[Line]:
+    label = cut([Span(f" {one_line(view.entry.title)} ", "dim")], width - 6)
+    yield Line((Span("───", "faint"), *label, Span("─" * (width - 3 - cells(label)), "faint")))
+
+
+_LOOKS: dict[EntryKind, Callable[[View, int], Iterator[Line]]] = {
+    "user": _user,
+    "assistant": _assistant,
+    "thinking": _thinking,
+    "call": _call,
+    "plan": _plan,
+    "note": _note,
+    "error": _error,
+    "divider": _divider,
+}
+
+
+def _said(view: View) -> str:
+    if view.body is not None:
+        return view.body.text
+    return view.entry.preview + ("…" if view.entry.size > len(view.entry.preview) else "")
+
+
+def _text(text: str, width: int, role: str = "") -> Iterator[Line]:
+    """Plain text, its line ends kept, two cells in."""
+    for row in expand_tabs(visible(text.rstrip("\n"))).split("\n"):
+        yield from _indented([Span(row, role)], width)
+
+
+def _indented(row: Iterable[Span], width: int) -> Iterator[Line]:
+    for n, spans in enumerate(wrap(row, width - INDENT, whole=True)):
+        yield Line((_PAD, *spans), INDENT, soft=n > 0)
+
+
+def _folded(lines: list[Line], view: View, width: int) -> Iterator[Line]:
+    most = _CLOSED_LINES[view.entry.kind]
+    if view.is_open or len(lines) <= most:
+        yield from lines
+        return
+    yield from lines[: most - 1]
+    more = f"… {len(lines) - most + 1:,} more lines · Enter or a click shows them"
+    yield Line((_PAD, *cut([Span(more, "dim")], width - INDENT)))
+
+
+def _state(entry: Entry) -> tuple[Span, ...]:
+    word = _STATES.get(entry.state, "")
+    return (Span(word, "faint"),) if word else ()
+
+
+def _joined(facts: Iterable[tuple[str, str]]) -> list[Span]:
+    spans: list[Span] = []
+    for text, role in facts:
+        if text:
+            spans += [Span(" · ", "faint")] * bool(spans) + [Span(text, role)]
+    return spans

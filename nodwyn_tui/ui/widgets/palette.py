@@ -1,0 +1,82 @@
+"""What each role of a `Span` looks like under the theme in use."""
+
+from collections.abc import Mapping
+
+from rich.style import Style
+from textual.color import Color
+
+_SYNTAX = {
+    "kw": "accent",
+    "str": "success",
+    "num": "warning",
+    "fn": "primary",
+    "cls": "secondary",
+}
+_METER = {
+    "m-system": "dim",
+    "m-summary": "secondary",
+    "m-history": "primary",
+    "m-images": "accent",
+    "m-fresh": "warning",
+    "m-new": "success",
+}
+
+
+class Palette:
+    """Roles to styles. `variables` are the theme's colours by name, as Textual resolves them."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        names = ("primary", "secondary", "accent", "warning", "error", "success")
+        self.foreground = Color.parse(variables["foreground"])
+        self.background = Color.parse(variables["background"])
+        colours = {name: Color.parse(variables[name]) for name in names}
+        colours["dim"] = self._towards_background(0.40)
+        colours["faint"] = self._towards_background(0.62)
+        surface, panel = (Color.parse(variables[name]) for name in ("surface", "panel"))
+        self.base = _style(self.foreground, self.background)
+        self._styles: dict[str, Style] = {
+            "": self.base,
+            **{name: self.base + _style(colour) for name, colour in colours.items()},
+            **{role: _style(colours[name]) for role, name in (_SYNTAX | _METER).items()},
+            "strong": Style(bold=True),
+            "em": Style(italic=True),
+            "strike": Style(strike=True),
+            "com": _style(colours["dim"]) + Style(italic=True),
+            "code": _style(colours["accent"]),
+            "block": Style.from_color(bgcolor=surface.rich_color),
+            "bar": Style.from_color(bgcolor=surface.rich_color),
+            "link": _style(colours["primary"]) + Style(underline=True),
+            "heading": _style(colours["primary"]) + Style(bold=True),
+            "top": Style(underline=True),
+            "add": self._tinted(colours["success"]),
+            "remove": self._tinted(colours["error"]),
+            "key": _style(colours["accent"]) + Style(bold=True),
+            "user": _style(colours["primary"]) + Style(bold=True),
+            "chosen": Style.from_color(bgcolor=panel.rich_color),
+            "selected": Style.from_color(
+                bgcolor=self.background.blend(colours["primary"], 0.35).rich_color
+            ),
+            "alert": _style(self.background, colours["warning"]) + Style(bold=True),
+            "alarm": _style(self.background, colours["error"]) + Style(bold=True),
+            "reverse": Style(reverse=True),
+        }
+
+    def style(self, role: str) -> Style:
+        """The style of a role, or of several apart by blanks, the later on top."""
+        found = self._styles.get(role)
+        if found is None:
+            found = self.base
+            for name in role.split():
+                found += self._styles[name]
+            self._styles[role] = found
+        return found
+
+    def _towards_background(self, share: float) -> Color:
+        return self.foreground.blend(self.background, share)
+
+    def _tinted(self, colour: Color) -> Style:
+        return _style(colour, self.background.blend(colour, 0.10))
+
+
+def _style(colour: Color, background: Color | None = None) -> Style:
+    return Style.from_color(colour.rich_color, background.rich_color if background else None)

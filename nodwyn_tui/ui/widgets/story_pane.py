@@ -1,0 +1,117 @@
+"""The story on the screen: link events in, rows out, and what streams shown in a steady beat."""
+
+from dataclasses import dataclass
+from typing import assert_never
+
+from textual.message import Message
+
+from nodwyn_tui.link import events as up
+from nodwyn_tui.ui.widgets.selectable import SelectableRows
+from nodwyn_tui.ui.widgets.story import Opening, Story
+
+FLUSH_S = 0.05
+"""What streams is shown at most 20 times a second."""
+
+Told = (
+    up.EntriesLoaded
+    | up.EntryAdded
+    | up.EntryChanged
+    | up.StatesChanged
+    | up.BodyLoaded
+    | up.CallOutput
+    | up.ReplyPiece
+    | up.CallPiece
+    | up.ReplyEnded
+    | up.ApprovalAsked
+    | up.ApprovalClosed
+)
+
+
+class StoryPane(SelectableRows):
+    """The story so far. `begin` it, then `take` what is told of it."""
+
+    @dataclass
+    class BodiesWanted(Message):
+        """Entries are in view whose bodies are not here."""
+
+        ids: tuple[str, ...]
+
+    def __init__(self, opening: Opening, *, id: str | None = None) -> None:
+        self.story = Story(opening)
+        super().__init__(self.story, id=id)
+        self.viewport.reset()
+        self._flush_due = False
+        self._show_due = False
+
+    def begin(self, opening: Opening) -> None:
+        """Another session: its opening, and nothing else yet."""
+        self.story = Story(opening)
+        self.viewport.source = self.story
+        self.selected = self.current = None
+        self.viewport.reset()
+        self.show()
+
+    def take(self, told: Told) -> None:
+        """Something was told of the story."""
+        match told:
+            case up.EntriesLoaded(entries=entries):
+                self._grow(entries)
+            case up.EntryAdded(entry=entry):
+                self._grow([entry])
+            case up.EntryChanged() | up.StatesChanged() | up.BodyLoaded():
+                self._change(*self.story.change(told))
+            case up.CallOutput(id=entry_id, line=line):
+                self._stream(self.story.output(entry_id, line))
+            case up.ReplyPiece() | up.CallPiece():
+                self.story.live.add(told)
+                self._stream()
+            case up.ReplyEnded():
+                self.story.live.clear()
+                self._grow([])
+            case up.ApprovalAsked() | up.ApprovalClosed():
+                self.show_questions(self.story.ask(told))
+            case _:
+                assert_never(told)
+
+    def show(self) -> None:
+        super().show()
+        self._show_due = False
+        if self.story.wanted:
+            self.post_message(self.BodiesWanted(tuple(self.story.wanted)))
+            self.story.wanted.clear()
+
+    def show_questions(self, *also: int | None) -> None:
+        """Every question looks different when one comes or goes: each says its number."""
+        self.story.armed = self.has_focus
+        places = [self.story.index_of(entry_id) for entry_id in self.story.questions]
+        self._change(*places, *also)
+
+    def _grow(self, entries: tuple[up.Entry, ...] | list[up.Entry]) -> None:
+        settled = self.story.settled
+        self.story.load(entries)
+        self.viewport.sync(settled)
+        self._soon()
+
+    def _change(self, *indexes: int | None) -> None:
+        for index in indexes:
+            if index is not None:
+                self.viewport.changed(index)
+        self._soon()
+
+    def _soon(self) -> None:
+        """Show once for all that is told in one go."""
+        if not self._show_due:
+            self._show_due = True
+            self.call_later(self.show)
+
+    def _stream(self, index: int | None = None) -> None:
+        if index is not None:
+            self.viewport.changed(index)
+        if not self._flush_due:
+            self._flush_due = True
+            self.set_timer(FLUSH_S, self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        self.viewport.sync(self.story.settled)
+        self.show()

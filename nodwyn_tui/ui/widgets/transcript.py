@@ -1,0 +1,174 @@
+"""The conversation pane: one widget on the Line API, whatever the length of the story (TUI-13).
+
+What is told stands in `story.py`, what is seen in `viewport.py`, how it gets here in
+`story_pane.py`; this file is the keys. What it cannot do itself it says in a message.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, cast
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+
+from nodwyn_tui.link import events as up
+from nodwyn_tui.ui.widgets.questions import ANSWERS
+from nodwyn_tui.ui.widgets.story_pane import StoryPane
+from nodwyn_tui.ui.widgets.viewport import Place
+
+GUARD_S = 0.4
+"""Keys that were on their way when a question took the keyboard do not answer it."""
+
+Word = Literal["allow", "session", "always", "refuse"]
+
+
+class Transcript(StoryPane, can_focus=True):
+    """The story, with a current entry that keys act on."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "the entry above"),
+        Binding("down", "move(1)", "the entry below"),
+        Binding("enter", "open", "open the entry, or close it"),
+        Binding("ctrl+y", "copy_entry", "copy the entry"),
+        Binding("pageup", "page(-1)", "a page up"),
+        Binding("pagedown", "page(1)", "a page down"),
+        Binding("home", "begin", "to the beginning"),
+        Binding("end", "end", "to the end"),
+        Binding("a", "answer('allow')", "allow the call that waits"),
+        Binding("s", "answer('session')", "allow it for this session"),
+        Binding("w", "answer('always')", "allow it always"),
+        Binding("n", "answer('refuse')", "refuse it and say why"),
+        Binding("e", "expand", "show all of it"),
+    ]
+
+    @dataclass
+    class Answered(Message):
+        """The person answered a call that waits."""
+
+        asked: up.ApprovalAsked
+        word: Word
+
+    @dataclass
+    class CopyWanted(Message):
+        """Text is to go to the clipboard."""
+
+        text: str
+
+    @dataclass
+    class AddressClicked(Message):
+        """A link is to be opened."""
+
+        address: str
+
+    @dataclass
+    class Typed(Message):
+        """A key that belongs to the prompt."""
+
+        character: str
+
+    _guarded = False
+
+    def arm(self) -> None:
+        """Take the keyboard for the questions that wait, after a moment's guard."""
+        self._guarded = True
+        self.set_timer(GUARD_S, self._unguard)
+        self.current = self._first_question()
+        self.focus(scroll_visible=False)
+
+    def clicked_row(self, place: Place) -> None:
+        self.current = place.entry
+        self._toggle(place.entry)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
+        """Letters answer only while a question waits; else they are typed."""
+        return action not in ("answer", "expand") or bool(self.story.questions)
+
+    def on_focus(self) -> None:
+        self.show_questions()
+
+    def on_blur(self) -> None:
+        self.show_questions()
+
+    def on_key(self, event: events.Key) -> None:
+        answers = self.story.questions and event.key in self._bindings.key_to_bindings
+        if event.is_printable and event.character and not answers:
+            event.stop()
+            self.post_message(self.Typed(event.character))
+
+    def on_selectable_rows_span_clicked(self, message: StoryPane.SpanClicked) -> None:
+        message.stop()
+        if message.link.startswith(ANSWERS):
+            self._answer(cast("Word", message.link.removeprefix(ANSWERS)))
+        else:
+            self.post_message(self.AddressClicked(message.link))
+
+    def action_move(self, step: int) -> None:
+        """To the entry above or below."""
+        last = self.story.settled - 1
+        if last < 1:
+            return
+        if self.current is None:
+            self.current = min(self.rows[-1][0].entry if self.rows else last, last)
+        else:
+            self.current = min(max(self.current + step, 1), last)
+        self.viewport.show(self.current)
+        self.show()
+
+    def action_open(self) -> None:
+        """Open the current entry, or close it."""
+        if self.current is not None:
+            self._toggle(self.current)
+
+    def action_expand(self) -> None:
+        """All of a question, however long."""
+        at = self.current if self.current is not None else self._first_question()
+        if at is not None:
+            self._toggle(at)
+
+    def action_page(self, pages: int) -> None:
+        """By a page, two rows staying in view."""
+        self.scroll_rows(pages * max(self.viewport.height - 2, 1))
+
+    def action_begin(self) -> None:
+        """To the first row."""
+        self.viewport.go_to(0)
+        self.show()
+
+    def action_end(self) -> None:
+        """To the end, and stay there."""
+        self.viewport.go_to_end()
+        self.show()
+
+    def action_copy_entry(self) -> None:
+        """The whole text of the current entry."""
+        entry = self.story.entry_at(self.current) if self.current is not None else None
+        body = self.story.body(entry) if entry else None
+        if body is not None:
+            self.post_message(self.CopyWanted(body.text or body.arguments))
+
+    def action_answer(self, word: Word) -> None:
+        """One key answers."""
+        if not self._guarded:
+            self._answer(word)
+
+    def _answer(self, word: Word) -> None:
+        """Answer the question at the current entry, else the first that waits."""
+        entry = self.story.entry_at(self.current) if self.current is not None else None
+        questions = self.story.questions
+        asked = questions.get(entry.id) if entry else None
+        asked = asked or next(iter(questions.values()), None)
+        if asked is not None and (word != "always" or asked.pattern):
+            self.post_message(self.Answered(asked, word))
+
+    def _toggle(self, index: int) -> None:
+        if self.story.toggle(index):
+            self.viewport.hold()
+            self.viewport.changed(index)
+            self.viewport.show(index)
+        self.show()
+
+    def _first_question(self) -> int | None:
+        return self.story.index_of(next(iter(self.story.questions), ""))
+
+    def _unguard(self) -> None:
+        self._guarded = False

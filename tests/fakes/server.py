@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from tests.fakes.script import Ending, Item, Raw, Say, Script
 
@@ -29,13 +29,17 @@ class Received:
 
 
 class FakeServer:
-    """Used as a context manager. `bodies` are the model requests as they came, `requests` all of
-    them; `violations` is what a real server would have refused, and a test asserts it empty.
-    Past its script a server refuses, unless `repeat` keeps the last item.
+    """Used as a context manager.
+
+    `bodies` are the model requests as they came, `requests` all of them; `connections` counts how
+    often a client connected; `violations` is what a real server would have refused, and a test
+    asserts it empty. Past its script a server refuses, unless `repeat` keeps the last item.
     """
 
     chat_path = ""
     stream_type = ""
+    started: ClassVar[list["FakeServer"]] = []
+    """Every server that the running test started."""
 
     def __init__(
         self, script: Sequence[Script] = (), *, repeat: bool = False, host: str = "127.0.0.1"
@@ -45,7 +49,9 @@ class FakeServer:
         self.requests: list[Received] = []
         self.bodies: list[Received] = []
         self.violations: list[str] = []
-        self.hung_up = threading.Event()
+        self.connections = 0
+        self.asked, self.hung_up = threading.Event(), threading.Event()
+        """A model request came; the client of one went away before its end."""
         self._host = host
         self._stopping = threading.Event()
         self._lock = threading.Lock()
@@ -55,6 +61,7 @@ class FakeServer:
         self._thread = threading.Thread(target=self._httpd.serve_forever, args=(0.02,), daemon=True)
 
     def __enter__(self) -> Self:
+        self.started.append(self)
         self._thread.start()
         return self
 
@@ -108,6 +115,7 @@ class FakeServer:
             if request.path == self.chat_path:
                 self.bodies.append(request)
                 self.here.number = len(self.bodies)
+                self.asked.set()
         return self.answer(request)
 
     def wait_for_hang_up(self, connection: socket.socket) -> None:
@@ -159,6 +167,10 @@ def _httpd(host: str, fake: FakeServer) -> ThreadingHTTPServer:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     server_fake: FakeServer
+
+    def setup(self) -> None:
+        super().setup()
+        self.server_fake.connections += 1
 
     def log_message(self, format: str, *args: Any) -> None:
         """Silent."""

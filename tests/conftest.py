@@ -1,0 +1,65 @@
+"""What every test has: a home of its own, no keys, no proxies, and the replay of every request that
+it sent.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nodwyn_tui.config.environment import KEY_VARIABLES
+from nodwyn_tui.domain.canonical import sha256
+from nodwyn_tui.domain.events import LlmRequest
+from nodwyn_tui.providers.registry import dialect
+from nodwyn_tui.store.log import Log
+from nodwyn_tui.window.replay import replay
+from tests.fakes.server import FakeServer
+
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+OWN = ("NODWYN_CONFIG", "NODWYN_LOG", "NO_COLOR", "OLLAMA_HOST", "SSL_CERT_FILE")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """`NODWYN_HOME` in the test's own folder; nothing of the machine shines through."""
+    for name in (*PROXIES, *(name.upper() for name in PROXIES), *OWN):
+        monkeypatch.delenv(name, raising=False)
+    for names in KEY_VARIABLES.values():
+        for name in names:
+            monkeypatch.delenv(name, raising=False)
+    # Nobody listens here: a test that finds a model on the machine's own Ollama would depend on it.
+    monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:9")
+    folder = tmp_path / "home"
+    folder.mkdir()
+    monkeypatch.setenv("NODWYN_HOME", str(folder))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def every_request_replays(tmp_path: Path) -> Iterator[None]:
+    """ENG-26: each request in any log of the test rebuilds to its digest, and what a fake received
+    is that rebuilt request under the recorded model and parameters, byte for byte.
+    """
+    FakeServer.started.clear()
+    yield
+    logs = [
+        path for path in tmp_path.rglob("log.jsonl") if not (path.parent / "no-replay").exists()
+    ]
+    encoded = Counter(body for path in logs for body in encoded_requests(path))
+    if not encoded:
+        return
+    received = Counter(sha256(r.content) for server in FakeServer.started for r in server.bodies)
+    assert not received - encoded, "a fake received what no log rebuilds"
+
+
+def encoded_requests(path: Path) -> Iterator[str]:
+    """The digests of the wire bodies that a log's requests rebuild to."""
+    events = Log.read(path).events
+    for event in events:
+        if isinstance(event, LlmRequest):
+            window = replay(events, event.seq)
+            wire = dialect(event.model.provider).encode(
+                window.request, event.model, event.parameters
+            )
+            yield sha256(wire.content())

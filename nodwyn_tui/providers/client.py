@@ -5,6 +5,7 @@ What a protocol means belongs to its dialect, what a refusal means to `failures.
 
 import asyncio
 import json
+import os
 import socket
 import ssl
 from collections.abc import Callable, Mapping
@@ -157,10 +158,7 @@ class Client:
 
     def _broken(self, error: Exception) -> ProviderError:
         """A failure below HTTP, in words that say which side it is on."""
-        words, where = (
-            one_line(str(error)) or type(error).__name__,
-            f"{self._base}{self._through()}",
-        )
+        words, where = _reason(error), f"{self._shown}{self._through()}"
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
                 seconds = self.endpoint.timeouts.connect
@@ -260,3 +258,28 @@ class Client:
             # Without a proxy the connection will fail, and say so better than this can.
             return not self._proxy
         return all(routes.is_near(str(place[4][0])) for place in found)
+
+
+def _reason(error: Exception) -> str:
+    """The words of the failure at the bottom, which say more than those of the layers above."""
+    inner: BaseException = error
+    while below := _below(inner):
+        inner = below
+    if (
+        isinstance(inner, OSError)
+        and not isinstance(inner, ssl.SSLError)
+        and (inner.errno or 0) > 0
+    ):
+        return os.strerror(inner.errno or 0)
+    words = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
+    return one_line(words) or one_line(str(error)) or type(error).__name__
+
+
+def _below(error: BaseException) -> BaseException | None:
+    """What an error was made of: its cause, its first member, or what it was given whole. Not its
+    context, which may be an earlier failure that is being handled.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    first = error.args[0] if error.args else None
+    return error.__cause__ or (first if isinstance(first, BaseException) else None)

@@ -34,7 +34,7 @@ REMEDIES: Mapping[ErrorKind, str] = {
 """What the person can do about a kind of error where nothing better is known."""
 
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
-_NESTING = 4
+_NESTING = 8
 """How often an error may be wrapped in another; gateways wrap what they were told."""
 
 

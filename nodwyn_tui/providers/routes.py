@@ -12,11 +12,10 @@ _PORTS = {"http": 80, "https": 443}
 
 def proxy_for(url: str, proxies: Proxies) -> str:
     """The proxy for a URL, '' for none (C70). Loopback never takes one."""
-    target = urlsplit(url)
-    host = target.hostname or ""
-    if is_loopback(host) or _is_exempt(host, _port(url), proxies.no_proxy):
+    scheme, host = url.partition("://")[0].lower(), host_of(url)
+    if not host or is_loopback(host) or _is_exempt(host, _port(url), proxies.no_proxy):
         return ""
-    own = proxies.https if target.scheme == "https" else proxies.http
+    own = proxies.https if scheme == "https" else proxies.http
     chosen = (own or proxies.all).strip()
     return chosen if not chosen or "://" in chosen else f"http://{chosen}"
 

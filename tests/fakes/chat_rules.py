@@ -39,11 +39,11 @@ def chat_problems(body: Any, flavour: Flavour) -> Iterator[str]:
         yield "the body is no JSON object"
         return
     messages = [m for m in body.get("messages") or [] if isinstance(m, Mapping)]
-    yield from _type_problems(body, flavour)
     yield from order_problems(messages)
     yield from pairing_problems(messages)
     for i, message in enumerate(messages):
         yield from (f"messages.{i}.{problem}" for problem in _message_problems(message, flavour))
+    yield from _type_problems(body, flavour)
     for i, tool in enumerate(body.get("tools") or []):
         yield from (f"tools.{i}.{problem}" for problem in _tool_problems(tool))
     if body.get("tools") == []:
@@ -66,13 +66,29 @@ def _type_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
     try:
         _exhaust(_adapter().validate_python(plain))
     except ValidationError as error:
-        deepest = max(error.errors(), key=lambda found: len(found["loc"]))
-        yield f"{'.'.join(map(str, deepest['loc']))}: {deepest['msg']}"
+        yield _most_telling(error)
 
 
 @functools.cache
 def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(CompletionCreateParams, config=ConfigDict(extra="forbid"))
+
+
+def _most_telling(error: ValidationError) -> str:
+    """A value that fits no arm of a union fails all of them: the one of its own role, or the one
+    it nearly fits, tells most.
+    """
+    arms: dict[tuple[Any, ...], list[Any]] = {}
+    for found in error.errors():
+        arms.setdefault(found["loc"][:2], []).append(found)
+
+    def distance(problems: list[Any]) -> tuple[bool, int]:
+        marks = {"role", "stream"}
+        other = any(p["type"] == "literal_error" and p["loc"][-1] in marks for p in problems)
+        return other, len(problems)
+
+    nearest = min(arms.values(), key=distance)[-1]
+    return f"{'.'.join(map(str, nearest['loc']))}: {nearest['msg']}"
 
 
 def _exhaust(value: Any) -> None:

@@ -52,7 +52,7 @@ def conversation() -> Request:
     one, two = Call("c1", "fs-read", '{"path": "a.txt"}'), Call("c2", "fs-read", '{"path": "b"}')
     return request(
         user("What is in a.txt and b?"),
-        reply("I look.", "Two files.", one, two),
+        reply("Two files.", "I look.", one, two),
         result(one, "alpha"),
         result(two, "beta"),
         reply("alpha and beta"),

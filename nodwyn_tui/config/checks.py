@@ -19,6 +19,18 @@ from nodwyn_tui.errors import ConfigError
 _PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 
+_LATER: Mapping[KeyPath, tuple[object, ...]] = {
+    ("fallback",): ("",),
+    ("servers", "*", "api_version"): ("",),
+    ("models", "*", "images"): (False,),
+    ("models", "*", "keep_reasoning"): (False,),
+    ("models", "*", "strategy"): ("trim",),
+    ("models", "*", "fresh"): ("auto", "off"),
+    ("window", "fresh"): ("auto", "off"),
+}
+"""Settings that this version knows and does not act on yet, with the values that say what it does
+anyway."""
+
 
 @dataclass(slots=True)
 class Draft:
@@ -80,6 +92,33 @@ def check_keys_in_clear(draft: Draft) -> None:
                     f"servers.{name}.credential",
                     allowed=CREDENTIAL_FORMS,
                 )
+
+
+def warn_of_later_settings(draft: Draft) -> None:
+    """Nobody should think that a setting works which does not."""
+    for pattern, fine in _LATER.items():
+        for path in _matching(draft, pattern):
+            if draft.at(path) not in fine:
+                draft.report(
+                    path,
+                    "has no effect in this version yet",
+                    found=shown(path, draft.at(path)),
+                    warning=True,
+                )
+
+
+def _matching(draft: Draft, pattern: KeyPath) -> list[KeyPath]:
+    paths: list[KeyPath] = [()]
+    for key in pattern:
+        names = [(path, draft.at(path)) for path in paths]
+        paths = [
+            (*path, name)
+            for path, table in names
+            if isinstance(table, dict)
+            for name in (table if key == "*" else (key,))
+            if name in table
+        ]
+    return paths
 
 
 def check_patterns(draft: Draft) -> None:

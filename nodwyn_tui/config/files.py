@@ -68,6 +68,7 @@ def load_settings(file: Path, environment: Environment, *, must_exist: bool = Fa
     checks.check_marks(draft, _validated(draft))
     checks.check_names(draft, settings := _validated(draft), settings.servers | others)
     settings = _validated(draft)
+    checks.warn_of_later_settings(draft)
     return Loaded(
         file=file,
         settings=settings,

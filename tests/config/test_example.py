@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nodwyn_tui.config import checks
 from nodwyn_tui.config.allowed import known_keys
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.files import load_settings
@@ -23,7 +24,8 @@ def test_it_loads_without_a_problem(text: str, tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text(text, encoding="utf-8")
     loaded = load_settings(file, environment_of({}))
-    assert [problem.text for problem in loaded.problems] == []
+    problems = [problem for problem in loaded.problems if problem.error.key != "fallback"]
+    assert [problem.text for problem in problems] == []
     assert loaded.settings.models.keys() == {"local", "cloud"}
 
 
@@ -48,6 +50,11 @@ def test_shown_defaults_are_the_defaults() -> None:
         assert values[key] == getattr(defaults, key)
     assert Settings().ui.theme == tomllib.loads(TEXT)["ui"]["theme"]
     assert Settings().mode == tomllib.loads(TEXT)["mode"]
+
+
+def test_what_comes_later_is_marked() -> None:
+    for pattern in checks._LATER:
+        assert re.search(rf"(?m)^#?{pattern[-1]} = .*# .*later", TEXT), pattern
 
 
 def test_every_well_known_server_is_named() -> None:

@@ -130,6 +130,16 @@ def test_a_key_that_is_nearly_right_is_recognised(tmp_path: Path) -> None:
     assert load(tmp_path, "[window]\nhigh_watr = 3\n").errors == ()
 
 
+def test_what_has_no_effect_yet_is_said(tmp_path: Path) -> None:
+    """A setting that this version does not act on warns, unless it says what happens anyway."""
+    text = SERVER + MODEL + 'strategy = "rollover"\nimages = true\nfresh = "off"\n'
+    problems = load(tmp_path, 'fallback = "m"\n' + text).problems
+    assert all(problem.warning for problem in problems)
+    keys = ["fallback", "models.m.strategy", "models.m.images"]
+    assert [problem.error.key for problem in problems] == keys
+    assert load(tmp_path, SERVER + MODEL + 'strategy = "trim"\nimages = false\n').problems == ()
+
+
 def test_a_bad_key_costs_its_entry_nothing_else(tmp_path: Path) -> None:
     loaded = load(tmp_path, SERVER + MODEL + 'num_ctx = "big"\neffort = "high"\n')
     assert only(loaded).key == "models.m.num_ctx"

@@ -10,11 +10,12 @@ from nodwyn_tui.errors import ConfigError
 
 
 def test_a_home_holds_all_three(tmp_path: Path) -> None:
-    paths = find_paths(environment_of({"NODWYN_HOME": str(tmp_path)}))
-    assert paths.config_file == tmp_path / "config.toml"
-    assert paths.state == tmp_path / "state"
-    assert paths.cache == tmp_path / "cache"
-    assert list(tmp_path.iterdir()) == []
+    home = tmp_path / "own"
+    paths = find_paths(environment_of({"NODWYN_HOME": str(home)}))
+    assert paths.config_file == home / "config.toml"
+    assert paths.state == home / "state"
+    assert paths.cache == home / "cache"
+    assert not home.exists()
 
 
 def test_the_nearest_word_names_the_file(tmp_path: Path) -> None:

@@ -222,13 +222,15 @@ def _last_used(data: bytes, pieces: Sequence[_Piece]) -> int:
     may still tell its seq; each stretch that tells nothing held one event at least.
     """
     last = max((piece.event.seq for piece in pieces if piece.event is not None), default=0)
+    here = last
     tail = itertools.takewhile(lambda piece: piece.event is None, reversed(pieces))
     for piece in reversed([piece for piece in tail if piece.why != _OUT_OF_ORDER]):
         seq, size, _ = _head(data, piece)
-        if not seq:
-            last += 1
-        elif last < seq <= last + MAX_GAP:
-            last = seq + size - 1
+        if not seq or seq > here + MAX_GAP:
+            seq, size = here + 1, 1
+        if seq > here:
+            here = seq
+            last = max(last, seq + size - 1)
     return last
 
 

@@ -30,14 +30,15 @@ def test_new_file_gets_what_the_umask_leaves(tmp_path: Path) -> None:
 
 
 def test_file_keeps_its_mode_and_a_given_mode_is_exact(tmp_path: Path) -> None:
-    path = tmp_path / "script"
+    path = tmp_path / "own" / "script"
+    path.parent.mkdir()
     path.write_bytes(b"old")
     path.chmod(0o751)
     write_whole(path, b"new")
     assert (path.read_bytes(), mode_of(path)) == (b"new", 0o751)
     write_whole(path, b"newer", 0o600)
     assert (path.read_bytes(), mode_of(path)) == (b"newer", 0o600)
-    assert [entry.name for entry in tmp_path.iterdir()] == ["script"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["script"]
 
 
 def test_symbolic_link_is_neither_followed_nor_replaced(tmp_path: Path) -> None:
@@ -78,7 +79,8 @@ def test_errors_name_the_path_and_a_remedy(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="no size limit on files there")
 def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
     """REL-3: a disk that takes only a part of the new content."""
-    path = tmp_path / "file"
+    path = tmp_path / "own" / "file"
+    path.parent.mkdir()
     path.write_bytes(b"old")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -90,7 +92,7 @@ def test_failed_write_leaves_the_old_file_and_no_litter(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
     assert path.read_bytes() == b"old"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+    assert [entry.name for entry in path.parent.iterdir()] == ["file"]
 
 
 WRITER = """

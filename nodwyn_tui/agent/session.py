@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.asking import Asker
@@ -18,6 +18,7 @@ from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.agent.turn import Ending, Limits, Turn
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.errors import BlockedError, NodwynError, ProviderError, StoreError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
@@ -128,14 +129,15 @@ class Session:
 
     def send(self, command: commands.Send) -> None:
         """A message: starts a run, or waits for the one that goes on."""
+        text = clean(command.text)
         if self.running:
             waiting = self._steers if command.steer else self._queue
-            waiting.append(command.text)
-            when: Any = "steer" if command.steer else "queue"
-            self._conversation.append(ev.UserQueued(text=command.text, when=when))
+            waiting.append(text)
+            when: Literal["steer", "queue"] = "steer" if command.steer else "queue"
+            self._conversation.append(ev.UserQueued(text=text, when=when))
             self._tell_queue()
             return
-        text = "\n\n".join([*self._take(self._queue), command.text])
+        text = "\n\n".join([*self._take(self._queue), text])
         self._start(ev.UserMessage(text=text))
 
     def go_on(self) -> None:

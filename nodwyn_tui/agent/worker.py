@@ -280,7 +280,9 @@ class Worker:
         if self._touring:
             return command
         self._touring = True
-        server = await self._closing.enter_async_context(tour_server.TourServer())
+        server = await self._closing.enter_async_context(
+            tour_server.TourServer(pace=0 if command.headless else tour_server.PACE)
+        )
         rooms = self._home.rooms
         workspace = prepare_workspace(rooms.cache, places.new_id(rooms.clock.now()))
         choice = ModelChoice(

@@ -52,6 +52,17 @@ class Rig:
         worker.add_done_callback(lambda _: link.end())
         self._tasks = [worker, asyncio.create_task(self._listen(link))]
         self.link.send(commands.Open(workspace=str(self.workspace), **fields))
+        async with asyncio.timeout(PATIENCE_S):
+            while not (found := self.events[self._seen :]) or not isinstance(
+                found[-1], up.Opened | up.Failed
+            ):
+                if any(isinstance(event, up.Opened) for event in found):
+                    break
+                self._raise_if_crashed()
+                self._news.clear()
+                await self._news.wait()
+        if failed := [event for event in found if isinstance(event, up.Failed)]:
+            raise AssertionError(f"Failed: {failed[0]}")
         self.opened = await self.until(up.Opened)
         return self.opened
 

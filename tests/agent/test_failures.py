@@ -1,0 +1,180 @@
+"""What goes wrong outside: servers, keys, disks. The person is told what to do, nothing is lost."""
+
+import os
+import time
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
+from tests.agent.rig import Rig
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.ollama_server import OllamaServer
+from tests.fakes.script import call, error, say
+
+
+async def test_no_model_reachable_says_how_to_get_one(rig: Rig) -> None:
+    """TUI-6: nothing configured, no Ollama: the key, the file and the tour are named."""
+    opened = await rig.open()
+    assert opened.session == ""
+    for word in ("ollama serve", "OPENROUTER_API_KEY", "config.toml", "tour"):
+        assert word in opened.setup
+    assert not (rig.workspace / ".nodwyn").exists()
+
+
+async def test_ollama_is_found_where_nothing_is_configured(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The embedded default: OLLAMA_HOST's first model."""
+    with OllamaServer([say("hello")]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        opened = await rig.open()
+        assert opened.model == f"ollama/{server.model}"
+        assert (await rig.ask()).text == "hello"
+    assert server.bodies[0].body["options"]["num_ctx"] == rig.of(ev.SessionStart)[0].recipe.num_ctx
+    assert (server.bodies[0].body["truncate"], server.bodies[0].body["shift"]) == (False, False)
+
+
+async def test_server_that_is_down_is_named_with_what_to_do(rig: Rig) -> None:
+    with ChatServer() as server:
+        rig.configure(server)
+    await rig.open()
+    ended = await rig.ask()
+    assert (ended.why, ended.kind, ended.exit_code) == ("error", "transport", 4)
+    assert "fake1" in ended.message
+    assert ended.remedy
+    assert rig.of(ev.UserMessage)[0].text == "go"
+
+
+async def test_wrong_key_and_unknown_model_are_not_retried(rig: Rig) -> None:
+    """C33: 401, 403 and 404 are told at once."""
+    with ChatServer(key="sesame") as server:
+        rig.configure(server)
+        await rig.open()
+        ended = await rig.ask()
+        assert ended.kind == "authentication"
+        assert len(server.bodies) == 1
+        await rig.close()
+    with ChatServer() as server:
+        server_model, server.model = server.model, "another"
+        rig.configure(server)
+        server.model = server_model
+        await rig.open()
+        ended = await rig.ask()
+    assert ended.kind == "not_found"
+    assert "another" in ended.message
+    assert ended.remedy
+
+
+@pytest.mark.parametrize("header", ["2", None], ids=["seconds", "date"])
+async def test_rate_limit_waits_as_asked_and_shows_it(rig: Rig, header: str | None) -> None:
+    """C33: Retry-After in seconds or as a date is a lower bound."""
+    asked = header or formatdate(time.time() + 3, usegmt=True)
+    limited = error(429, {"error": {"message": "slow down"}}, headers={"Retry-After": asked})
+    with ChatServer([limited, say("ok")]) as server:
+        rig.configure(server)
+        await rig.open()
+        began = time.monotonic()
+        ended = await rig.ask()
+        took = time.monotonic() - began
+    assert ended.text == "ok"
+    assert took >= 1.5
+    assert rig.told(up.RetryWaiting)[0].seconds >= 1.5
+    assert rig.of(ev.LlmError)[0].kind == "rate_limit"
+
+
+async def test_long_wait_is_ended_by_esc(rig: Rig) -> None:
+    """C33."""
+    limited = error(429, {"error": {"message": "slow down"}}, headers={"Retry-After": "3600"})
+    with ChatServer([limited, say("ok")]) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="go"))
+        assert (await rig.until(up.RetryWaiting)).seconds >= 3600
+        rig.tell(commands.Interrupt())
+        assert (await rig.until(up.RunEnded)).why == "interrupted"
+        assert len(server.bodies) == 1
+
+
+async def test_second_opener_gets_the_session_read_only(rig: Rig) -> None:
+    """ENG-4: and is told which process holds it."""
+    with ChatServer([say("one")]) as server:
+        rig.configure(server)
+        first = await rig.open()
+        await rig.ask("hello")
+        second = Rig.__new__(Rig)
+        second.__dict__.update(rig.__dict__)
+        second.events, second._tasks = [], []
+        opened = await second.open(resume=first.session)
+        assert (opened.read_only, opened.holder_pid) == (True, os.getpid())
+        entries = (await second.until(up.EntriesLoaded)).entries
+        assert [entry.kind for entry in entries] == ["user", "assistant"]
+        second.tell(commands.Send(text="me too"))
+        assert "read-only" in (await second.until(up.Notice)).text
+        await second.close()
+
+
+async def test_unknown_session_is_a_usage_error(rig: Rig) -> None:
+    with ChatServer() as server:
+        rig.configure(server)
+        with pytest.raises(AssertionError, match=r"no session '20990101'.*exit_code=2"):
+            await rig.open(resume="20990101")
+
+
+async def test_context_too_small_is_refused_with_the_figures(rig: Rig) -> None:
+    """ENG-18: before anything is sent."""
+    with ChatServer(context=1_000) as server:
+        rig.configure(server)
+        with pytest.raises(AssertionError, match=r"context of 1,000 tokens cannot hold"):
+            await rig.open()
+    assert server.bodies == []
+
+
+async def test_session_without_a_word_leaves_no_folder(rig: Rig) -> None:
+    """C68: no offer to resume what is not there."""
+    with ChatServer() as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.close()
+    assert list((rig.workspace / ".nodwyn" / "sessions").iterdir()) == []
+    assert rig.told(up.Closed)[-1].session == ""
+
+
+async def test_own_key_is_redacted_and_no_child_sees_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C77, SEC-1: the key stands in no log line and in no child's environment."""
+    key = "k" + "3f9a" * 8
+    monkeypatch.setenv("MY_KEY", key)
+    with ChatServer(
+        [call("shell", {"command": "env; echo $MY_KEY"}), say("done")], key=key
+    ) as server:
+        rig.configure(server)
+        config = rig.home / "config.toml"
+        named = '[servers.fake1]\ncredential = "env:MY_KEY"'
+        config.write_text(config.read_text().replace("[servers.fake1]", named))
+        await rig.open(allow=("*",))
+        ended = await rig.ask(f"my key is {key}")
+        assert ended.why == "done"
+    assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
+    assert rig.opened is not None
+    text = Path(rig.opened.log_path).read_text()
+    assert key not in text
+    assert "my key is [redacted:key]" in text
+    assert "MY_KEY=" not in text
+
+
+async def test_tour_runs_the_whole_program_without_a_model(rig: Rig) -> None:
+    """The embedded default: on the real worker, tools and log, in a workspace of its own."""
+    opened = await rig.open(tour=True, headless=True, allow=("*",))
+    assert opened.tour
+    assert opened.workspace.startswith(str(rig.home / "cache" / "tour"))
+    for _ in range(8):
+        ended = await rig.ask("next")
+        assert ended.why == "done"
+    assert {call.name for call in rig.of(ev.ToolCall)} >= {"fs-list", "fs-read", "fs-edit", "shell"}
+    shells = [result for result in rig.of(ev.ToolResult) if result.name == "shell"]
+    assert [result.is_error for result in shells] == [True, False], "the bug is found, then mended"

@@ -5,7 +5,6 @@ What a protocol means belongs to its dialect, what a refusal means to `failures.
 
 import asyncio
 import json
-import os
 import socket
 import ssl
 from collections.abc import Callable, Mapping
@@ -18,7 +17,7 @@ from nodwyn_tui.domain.request import Json
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers import routes
 from nodwyn_tui.providers.base import Endpoint
-from nodwyn_tui.providers.failures import at_server, from_response, one_line
+from nodwyn_tui.providers.failures import at_server, from_response, one_line, reason
 from nodwyn_tui.system.clock import Clock
 
 LISTING_TIMEOUT_S = 10.0
@@ -27,6 +26,9 @@ LISTING_LIMIT = 32 * 1024 * 1024
 
 _SHORTEST_SECRET = 4
 """A shorter key would be found in ordinary words."""
+
+_STALE_WITHIN_S = 2.0
+"""A connection that was closed while idle fails at once; what fails later had been asked."""
 
 _HTTP_ERRORS = (httpx.HTTPError, httpx.InvalidURL)
 
@@ -67,6 +69,30 @@ class Answer:
         await self._response.aclose()
 
 
+class _Attempt:
+    """One sending of a request, which knows whether it went over a connection kept from before.
+
+    A server may close such a connection at the very moment it is used again; then nothing was
+    asked yet, and the request goes over a new one.
+    """
+
+    def __init__(self) -> None:
+        self._is_new_connection = False
+        self._began = 0.0
+
+    async def send(self, http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
+        self._began = _now()
+        request.extensions["trace"] = self._trace
+        return await http.send(request, stream=True)
+
+    def met_a_closed_connection(self) -> bool:
+        return not self._is_new_connection and _now() - self._began < _STALE_WITHIN_S
+
+    async def _trace(self, name: str, info: Mapping[str, object]) -> None:  # noqa: ARG002 - httpx's
+        if name.startswith("connection.connect"):
+            self._is_new_connection = True
+
+
 class Client:
     """One server. Connections are made when first needed, never through a proxy for loopback, and
     no redirect is followed: a key goes to the host it was saved for, or nowhere (PRV-13).
@@ -94,12 +120,17 @@ class Client:
         self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
         """Sends a request and waits for the head of its answer."""
-        http = await self._connections()
+        http, first = await self._connections(), _Attempt()
         try:
             request = http.build_request(
                 method, url, content=content, headers={**self._headers(), **headers}
             )
-            response = await http.send(request, stream=True)
+            try:
+                response = await first.send(http, request)
+            except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
+                if not first.met_a_closed_connection():
+                    raise
+                response = await _Attempt().send(http, request)
         except _HTTP_ERRORS as error:
             raise self._broken(error) from None
         return Answer(response, self._broken)
@@ -158,7 +189,7 @@ class Client:
 
     def _broken(self, error: Exception) -> ProviderError:
         """A failure below HTTP, in words that say which side it is on."""
-        words, where = _reason(error), f"{self._shown}{self._through()}"
+        words, where = reason(error), f"{self._shown}{self._through()}"
         match error:
             case httpx.ConnectTimeout() | httpx.PoolTimeout():
                 seconds = self.endpoint.timeouts.connect
@@ -260,26 +291,5 @@ class Client:
         return all(routes.is_near(str(place[4][0])) for place in found)
 
 
-def _reason(error: Exception) -> str:
-    """The words of the failure at the bottom, which say more than those of the layers above."""
-    inner: BaseException = error
-    while below := _below(inner):
-        inner = below
-    if (
-        isinstance(inner, OSError)
-        and not isinstance(inner, ssl.SSLError)
-        and (inner.errno or 0) > 0
-    ):
-        return os.strerror(inner.errno or 0)
-    words = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
-    return one_line(words) or one_line(str(error)) or type(error).__name__
-
-
-def _below(error: BaseException) -> BaseException | None:
-    """What an error was made of: its cause, its first member, or what it was given whole. Not its
-    context, which may be an earlier failure that is being handled.
-    """
-    if isinstance(error, BaseExceptionGroup):
-        return error.exceptions[0]
-    first = error.args[0] if error.args else None
-    return error.__cause__ or (first if isinstance(first, BaseException) else None)
+def _now() -> float:
+    return asyncio.get_running_loop().time()

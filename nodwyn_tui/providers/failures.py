@@ -3,7 +3,9 @@
 import html
 import http
 import json
+import os
 import re
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -130,6 +132,31 @@ def page_title(content_type: str, text: str) -> str:
 def one_line(text: str) -> str:
     """Text without control characters and line ends."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def reason(error: Exception) -> str:
+    """The words of the failure at the bottom, which say more than those of the layers above."""
+    inner: BaseException = error
+    while below := _below(inner):
+        inner = below
+    if (
+        isinstance(inner, OSError)
+        and not isinstance(inner, ssl.SSLError)
+        and (inner.errno or 0) > 0
+    ):
+        return os.strerror(inner.errno or 0)
+    words = inner.strerror if isinstance(inner, OSError) and inner.strerror else str(inner)
+    return one_line(words) or one_line(str(error)) or type(error).__name__
+
+
+def _below(error: BaseException) -> BaseException | None:
+    """What an error was made of: its cause, its first member, or what it was given whole. Not its
+    context, which may be an earlier failure that is being handled.
+    """
+    if isinstance(error, BaseExceptionGroup):
+        return error.exceptions[0]
+    first = error.args[0] if error.args else None
+    return error.__cause__ or (first if isinstance(first, BaseException) else None)
 
 
 def at_server(

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-Ending = Literal["done", "cut", "reset", "stall"]
-"""How a stream ends: with its terminal event, without it, by a connection reset, or never."""
+Ending = Literal["done", "cut", "reset", "stall", "drop"]
+"""How an answer ends: with its terminal event, without it, by a connection reset, never, or before
+it began, by closing the connection.
+"""
 
 
 @dataclass(frozen=True)

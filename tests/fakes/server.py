@@ -192,7 +192,7 @@ class _Handler(BaseHTTPRequestHandler):
         if isinstance(answer, tuple):
             status, value = answer
             answer = Raw(json.dumps(value).encode(), "application/json", status)
-        if not self.server_fake.is_open(answer.gate, self.connection):
+        if answer.ending == "drop" or not self.server_fake.is_open(answer.gate, self.connection):
             self.close_connection = True
             return
         if isinstance(answer, Raw):

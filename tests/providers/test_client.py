@@ -103,6 +103,24 @@ async def test_one_connection_serves_many_requests() -> None:
     assert server.connections == 1
 
 
+async def test_a_connection_closed_while_it_was_idle_is_no_failure() -> None:
+    """Servers close kept connections whenever they like: the request goes over a new one."""
+    with ChatServer([say("a"), say("", ending="drop"), say("b")]) as server:
+        us = provider(server.base_url)
+        texts = [text_of(await talk(us)) for _ in range(2)]
+        await us.aclose()
+    assert texts == ["a", "b"]
+    assert server.connections == 2
+
+
+async def test_a_server_that_hangs_up_on_a_new_connection_is_one() -> None:
+    """PRV-9: nothing else is asked again by itself."""
+    with ChatServer([say("", ending="drop"), say("never")]) as server:
+        found = await refused(provider(server.base_url))
+    assert found.kind == "transport"
+    assert len(server.bodies) == 1
+
+
 async def test_usage_tells_the_cache() -> None:
     """PRV-10."""
     with ChatServer([say("a"), say("b")]) as server:

@@ -1,6 +1,5 @@
 """What a provider is: a pure dialect that encodes a request and decodes a reply. No HTTP here."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
@@ -9,6 +8,7 @@ from nodwyn_tui.domain.deltas import Delta, Reply
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import Json, Request
 from nodwyn_tui.errors import ProviderError
+from nodwyn_tui.providers.body import body_bytes
 
 Framing = Literal["sse", "ndjson"]
 
@@ -51,8 +51,7 @@ class WireRequest:
 
     def content(self) -> bytes:
         """The body's bytes: keys in the body's own order, no spaces, UTF-8."""
-        text = json.dumps(self.body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        return text.encode("utf-8")
+        return body_bytes(self.body)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, UserRow
 from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
+from nodwyn_tui.providers.body import RowMemo, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
 from nodwyn_tui.providers.chat_stream import ChatDecoder
 from nodwyn_tui.providers.rows import (
@@ -76,6 +77,9 @@ class ChatCompletions:
     name = "openai"
     framing: Framing = "sse"
 
+    def __init__(self) -> None:
+        self._memo = RowMemo()
+
     def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
         """The request's body. Messages come last, so that a longer conversation's body begins with
         the bytes of the shorter one's.
@@ -92,7 +96,7 @@ class ChatCompletions:
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
         body = {name: value for name, value in body.items() if name not in server.refused}
-        body["messages"] = _messages(request, server)
+        body["messages"] = self._messages(request, parameters.dialect or "", server)
         return WireRequest(path="/chat/completions", body=body, headers=session_headers(parameters))
 
     def decoder(self, model: ModelRef) -> Decoder:  # noqa: ARG002 - other protocols need it
@@ -106,6 +110,14 @@ class ChatCompletions:
         if error.status == 500 and _TURNS.search(error.message):
             return 'Set dialect = "alternating" for this model'
         return ""
+
+    def _messages(self, request: Request, name: str, server: ServerDialect) -> list[WireMessage]:
+        system = {"role": "system", "content": request.system}
+        rows = self._memo.messages(
+            opened(request.messages), name, lambda row: _message(row, server)
+        )
+        messages = _joined_users(rows) if server.joins_users else rows
+        return [WireMessage(system), *messages] if request.system.strip() else messages
 
 
 def dialect_named(name: str | None) -> ServerDialect:
@@ -133,12 +145,6 @@ def _caching(parameters: Parameters) -> dict[str, Json]:
     if ask := _CACHE_CONTROL.get(parameters.cache_control or "off"):
         asks["cache_control"] = dict(ask)
     return asks
-
-
-def _messages(request: Request, server: ServerDialect) -> list[Json]:
-    system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-    messages = [_message(row, server) for row in opened(request.messages)]
-    return [*system, *(_joined_users(messages) if server.joins_users else messages)]
 
 
 def _message(row: Message, server: ServerDialect) -> dict[str, Json]:
@@ -175,11 +181,12 @@ def _assistant(row: AssistantRow, server: ServerDialect) -> dict[str, Json]:
     return message
 
 
-def _joined_users(messages: Sequence[dict[str, Json]]) -> list[dict[str, Json]]:
-    out: list[dict[str, Json]] = []
+def _joined_users(messages: Sequence[WireMessage]) -> list[WireMessage]:
+    out: list[WireMessage] = []
     for message in messages:
         if out and message["role"] == out[-1]["role"] == "user":
-            out[-1] = {"role": "user", "content": f"{out[-1]['content']}\n\n{message['content']}"}
+            content = f"{out[-1]['content']}\n\n{message['content']}"
+            out[-1] = WireMessage(role="user", content=content)
         else:
             out.append(message)
     return out

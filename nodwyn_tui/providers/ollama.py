@@ -17,6 +17,7 @@ from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, User
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Decoder, Frame, Framing, WireRequest
+from nodwyn_tui.providers.body import RowMemo, WireMessage
 from nodwyn_tui.providers.calls import arguments_object, json_text, wire_name
 from nodwyn_tui.providers.failures import error_in, frame_object, incomplete
 from nodwyn_tui.providers.pieces import Readable
@@ -41,6 +42,9 @@ class Ollama:
     name = "ollama"
     framing: Framing = "ndjson"
 
+    def __init__(self) -> None:
+        self._memo = RowMemo()
+
     def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
         """The request's body, messages last. `num_ctx` is in every one, the small ones too:
         another value would reload the model. `ValueError` if the parameters hold none.
@@ -60,8 +64,10 @@ class Ollama:
         }
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
-        system = [{"role": "system", "content": request.system}] if request.system.strip() else []
-        body["messages"] = [*system, *(_message(row) for row in opened(request.messages))]
+        messages = self._memo.messages(opened(request.messages), "", _message)
+        if request.system.strip():
+            messages.insert(0, WireMessage(role="system", content=request.system))
+        body["messages"] = messages
         return WireRequest(path="/api/chat", body=body, headers=session_headers(parameters, ()))
 
     def decoder(self, model: ModelRef) -> Decoder:  # noqa: ARG002 - other protocols need it

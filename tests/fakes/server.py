@@ -195,6 +195,13 @@ class _Handler(BaseHTTPRequestHandler):
         if answer.ending == "drop" or not self.server_fake.is_open(answer.gate, self.connection):
             self.close_connection = True
             return
+        try:
+            self._write(answer, body)
+        except ConnectionError:
+            self.server_fake.hung_up.set()
+            self.close_connection = True
+
+    def _write(self, answer: Item, body: Any) -> None:
         if isinstance(answer, Raw):
             self._raw(answer)
         else:

@@ -9,7 +9,7 @@ import pytest
 
 from nodwyn_tui.domain.deltas import Alive, Delta, Reply, TextDelta
 from nodwyn_tui.domain.parts import Text
-from nodwyn_tui.domain.request import Request
+from nodwyn_tui.domain.request import AssistantRow, Request
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Timeouts
 from nodwyn_tui.providers.exchange import Exchange
@@ -289,6 +289,21 @@ async def test_the_key_goes_in_its_header_and_into_no_error() -> None:
     assert found.kind == "authentication"
     assert KEY not in f"{found!r}{found}{found.message}{found.detail}{us.endpoint!r}"
     assert "nodwyn auth set fake" in found.remedy
+
+
+async def test_three_turns_with_cerebras() -> None:
+    """C16: with its dialect no request is refused, and the thinking goes back."""
+    with ChatServer([Raw(stream("C16_step1.sse"))], repeat=True, flavour="cerebras") as server:
+        us = provider(server.base_url)
+        rows = [user("one")]
+        for text in ("two", "three", "four"):
+            answer = await talk(us, request(*rows), dialect="cerebras")
+            rows += [AssistantRow(answer.parts), user(text)]
+        wrong = await refused(us, request(*rows))
+    assert server.bodies[2].body["messages"][2]["reasoning"] == "let me think"
+    assert all("reasoning_content" in violation for violation in server.violations)
+    assert wrong.kind == "invalid_request"
+    assert 'dialect = "cerebras"' in wrong.remedy
 
 
 async def test_another_header_for_the_key() -> None:

@@ -371,6 +371,33 @@ def test_any_conversation_passes_the_strict_servers(
         assert list(check(body)) == []
 
 
+@pytest.mark.parametrize("kind", [ChatCompletions, Ollama])
+def test_what_is_remembered_changes_no_byte(kind: type[ChatCompletions] | type[Ollama]) -> None:
+    """PERF-4: a dialect that wrote other windows before gives the bytes of one that did not, and
+    they are the JSON of the body.
+    """
+    used, rows = kind(), conversation().messages
+    for length in (6, 1, 4, 2, 6, 5, 3, 6):
+        for name in ("compatible", "cerebras", "alternating"):
+            what = request(*rows[:length], user(f"{length}"), rows[0])
+            settings = parameters(dialect=name)
+            wire = used.encode(what, model(), settings)
+            assert wire == kind().encode(what, model(), settings)
+            plain = json.dumps(wire.body, ensure_ascii=False, separators=(",", ":"))
+            assert wire.content() == plain.encode()
+
+
+def test_a_row_is_written_once() -> None:
+    """PERF-4: the next step's body holds the very messages of the last one's."""
+    used = ChatCompletions()
+    first = used.encode(request(*conversation().messages[:4]), model(), parameters())
+    second = used.encode(conversation(), model(), parameters())
+    assert all(
+        a is b
+        for a, b in zip(first.body["messages"][1:], second.body["messages"][1:], strict=False)
+    )
+
+
 def test_dialects_are_pure() -> None:
     """The same arguments give the same bytes, from any instance."""
     kinds: list[type[Dialect]] = [ChatCompletions, Ollama]

@@ -1,0 +1,69 @@
+"""A request's body as bytes, at the cost of what is new in it: what a row of the window became is
+remembered, so that a long conversation is not written anew at every step (PERF-4).
+"""
+
+import json
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+
+from nodwyn_tui.domain.request import Json, Message
+
+_REQUESTS = 6
+"""Requests whose rows are remembered: a conversation and the sub-agents beside it take turns."""
+
+
+class WireMessage(dict[str, Json]):
+    """One message of a body, which writes itself once. Not to be changed after it was made."""
+
+    __slots__ = ("_written",)
+    _written: bytes
+
+    def written(self) -> bytes:
+        """Its JSON."""
+        try:
+            return self._written
+        except AttributeError:
+            self._written = json_bytes(self)
+            return self._written
+
+
+class RowMemo:
+    """What rows became. The answer is the same as without it, whatever was asked before."""
+
+    def __init__(self) -> None:
+        self._recent: deque[dict[tuple[str, Message], WireMessage]] = deque(maxlen=_REQUESTS)
+
+    def messages(
+        self, rows: Sequence[Message], variant: str, make: Callable[[Message], Mapping[str, Json]]
+    ) -> list[WireMessage]:
+        """A message a row. `variant` names whatever besides the row decides what `make` gives."""
+        used: dict[tuple[str, Message], WireMessage] = {}
+        messages = []
+        for row in rows:
+            key = (variant, row)
+            message = used[key] = self._known(key) or WireMessage(make(row))
+            messages.append(message)
+        self._recent.appendleft(used)
+        return messages
+
+    def _known(self, key: tuple[str, Message]) -> WireMessage | None:
+        for known in self._recent:
+            if message := known.get(key):
+                return message
+        return None
+
+
+def body_bytes(body: Mapping[str, Json]) -> bytes:
+    """A body's JSON: keys in their order, no spaces, UTF-8; `messages` stands last."""
+    *names, last = body
+    messages = body[last]
+    if last != "messages" or not all(isinstance(message, WireMessage) for message in messages):
+        return json_bytes(body)
+    head = json_bytes({name: body[name] for name in names})
+    return head[:-1] + b',"messages":[' + b",".join(m.written() for m in messages) + b"]}"
+
+
+def json_bytes(value: Json) -> bytes:
+    """Compact JSON in UTF-8; `ValueError` for a number that JSON does not have."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.encode("utf-8")

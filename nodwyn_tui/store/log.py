@@ -27,7 +27,7 @@ from nodwyn_tui.store.position import Position
 from nodwyn_tui.store.recovery import mend, position_behind
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.scan import Damage, scan
-from nodwyn_tui.system.atomic import disk_error
+from nodwyn_tui.system.atomic import disk_error, sync_folder
 from nodwyn_tui.system.clock import Clock
 
 SYNCED = (SessionStart, UserMessage, LlmRequest, LlmResponse, WindowReset)
@@ -76,6 +76,7 @@ class Log:
             undo.callback(lock.release)
             try:
                 fd = open_for_append(path, new=True)
+                sync_folder(folder)
             except OSError as error:
                 raise disk_error("make", path, error) from error
             undo.pop_all()

@@ -31,7 +31,7 @@ def new_session(workspace: Path, state: Path, name: str) -> Path:
     """
     own, fallback = (shelf / name for shelf in shelves(workspace, state))
     try:
-        if _leads_elsewhere(workspace):
+        if leads_elsewhere(workspace):
             raise StoreError(f"{workspace / '.nodwyn'} is a symbolic link")  # noqa: TRY301 - same turn as an unwritable one
         make_session_folder(own)
         folder = own
@@ -95,7 +95,9 @@ def _digest(workspace: Path) -> str:
     return hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
 
 
-def _leads_elsewhere(workspace: Path) -> bool:
-    """A repository may hold a link in place of the folder; nothing is written through it."""
+def leads_elsewhere(workspace: Path) -> bool:
+    """Whether a link stands in place of the workspace's folder of sessions, as a repository may
+    hold one: nothing is written or sought through it (SEC-4).
+    """
     home = workspace / ".nodwyn"
     return home.is_symlink() or (home / "sessions").is_symlink()

@@ -4,6 +4,7 @@ wrote; what is logged, and so what the model is sent, has passed here.
 
 import functools
 import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -164,6 +165,8 @@ class Redactor:
                 return value if same else items
             case Mapping():
                 return self._json(value) if value else value
+            case float() if not math.isfinite(value):
+                return None  # JSON has no word for it
             case _ if is_dataclass(value):
                 return self._record(value)
             case _:
@@ -177,6 +180,8 @@ class Redactor:
                 return {self._string(str(key)): self._json(item) for key, item in value.items()}
             case list() | tuple():
                 return [self._json(item) for item in value]
+            case float() if not math.isfinite(value):
+                return None
             case _:
                 return value
 

@@ -2,6 +2,7 @@
 whole of one.
 """
 
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import BinaryIO
 from nodwyn_tui.domain.events import Event, SessionTitle, UserMessage
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store.lines import NotAnEvent, decode
-from nodwyn_tui.store.places import LOG_NAME, SESSION_ID, known_workspaces, shelves
+from nodwyn_tui.store.places import LOG_NAME, SESSION_ID, known_workspaces, leads_elsewhere, shelves
 
 _HEAD, _TAIL, _MOST = 1 << 16, 1 << 16, 1 << 22
 """Bytes read from the head at a time and from the tail at first, and the most of either."""
@@ -52,11 +53,11 @@ def find(reference: str, workspace: Path, state: Path) -> Path:
 
 def find_log(reference: str, workspace: Path, state: Path) -> Path:
     """The log of a session, as `find`; a path may name a log of any name, copied from elsewhere."""
-    path = Path(reference).expanduser()
-    if path.is_file():
-        return path.absolute()
-    if (path / LOG_NAME).is_file():
-        return path.absolute() / LOG_NAME
+    path = Path(reference).absolute()
+    with contextlib.suppress(OSError):  # too long a name for a path may still be no id
+        for log in (path, path / LOG_NAME):
+            if log.is_file():
+                return log
     for group in ([workspace], known_workspaces(state)):
         named = {folder.name: folder for place in group for folder in _folders(place, state)}
         if reference in named:
@@ -74,13 +75,15 @@ def find_log(reference: str, workspace: Path, state: Path) -> Path:
 
 
 def _folders(workspace: Path, state: Path) -> Iterator[Path]:
-    for shelf in shelves(workspace, state):
+    own, fallback = shelves(workspace, state)
+    for shelf in (fallback,) if leads_elsewhere(workspace) else (own, fallback):
         try:
             entries = sorted(shelf.iterdir())
         except OSError:
             continue
         for folder in entries:
-            if SESSION_ID.fullmatch(folder.name) and (folder / LOG_NAME).is_file():
+            named = SESSION_ID.fullmatch(folder.name) and not folder.is_symlink()
+            if named and (folder / LOG_NAME).is_file():
                 yield folder
 
 

@@ -56,6 +56,16 @@ def sync_file(fd: int) -> None:
     os.fsync(fd)
 
 
+def sync_folder(path: Path) -> None:
+    """Returns once the names in a folder are on the medium; `OSError` if the disk refuses."""
+    if _PINNED:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 def make_private_dir(path: Path) -> None:
     """Makes `path` and what is missing above it, for the owner alone (0700).
 
@@ -67,6 +77,7 @@ def make_private_dir(path: Path) -> None:
         for level in reversed(missing):
             with contextlib.suppress(FileExistsError):  # another process was as quick
                 level.mkdir(mode=0o700)
+                sync_folder(level.parent)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
             path.chmod(0o700)
     except OSError as error:

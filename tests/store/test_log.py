@@ -1,5 +1,6 @@
 """ENG-1 to ENG-6: the open log. Disks that refuse and files that go are under tests/faults."""
 
+import json
 import os
 import stat
 from dataclasses import replace
@@ -9,10 +10,11 @@ from random import Random
 import pytest
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.parts import Block, Text
+from nodwyn_tui.domain.parts import Block, Call, Text
 from nodwyn_tui.errors import SessionLocked, StoreError
 from nodwyn_tui.store.log import SYNCED, Log
 from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.window.build import build
 from tests.fakes.credentials import samples
 from tests.fakes.sessions import (
     ToldClock,
@@ -20,9 +22,12 @@ from tests.fakes.sessions import (
     new_log,
     one_of_each,
     open_log,
+    recipe,
     session_folder,
     turn,
 )
+
+CASES = Path(__file__).parent.parent / "cases" / "files"
 
 
 def test_new_log_is_private_and_ignored_by_git(tmp_path: Path) -> None:
@@ -91,10 +96,8 @@ def test_what_is_recorded_is_clean_and_is_what_comes_back(tmp_path: Path) -> Non
     secret, _ = samples(Random())["github-token"]
     log = Log.create(session_folder(tmp_path), ToldClock(), Redactor([held]))
     with log:
-        recipe = replace(one_of_each()[0].recipe, system=f"key {held}")  # type: ignore[attr-defined]
-        (started,) = log.append(
-            ev.SessionStart(session="s", workspace="/w", app="0", recipe=recipe)
-        )
+        keyed = replace(recipe(), system=f"key {held}")
+        (started,) = log.append(ev.SessionStart(session="s", workspace="/w", app="0", recipe=keyed))
         (result,) = log.append(
             ev.ToolResult(call_id="c", name="shell", text=f"{secret} \ud83d\0 {held}")
         )
@@ -106,6 +109,30 @@ def test_what_is_recorded_is_clean_and_is_what_comes_back(tmp_path: Path) -> Non
     assert secret.encode() not in data
     assert held.encode() not in data
     assert Log.read(log.path).events == (started, result)
+
+
+def test_given_results_are_stored_clean_and_come_back_the_same(tmp_path: Path) -> None:
+    """C55: half pairs in results and arguments; the next request is the same after a resume."""
+    given = json.loads((CASES / "C55_results.json").read_text(encoding="utf-8"))
+    replies: list[ev.Event] = []
+    with new_log(tmp_path) as log:
+        (said,) = log.append(ev.UserMessage(text=os.fsdecode(b"list \xff.txt")))
+        for number, text in enumerate(given["tool_results"]):
+            arguments = given["bad_model_arguments"]
+            call = Call(f"c{number}", "fs-write", arguments)
+            replies += log.append(
+                ev.LlmResponse(req=said.seq, parts=(call,), finish="calls"),
+                ev.ToolCall(resp=said.seq, call_id=call.id, name=call.name, arguments=arguments),
+            )
+            replies += log.append(ev.ToolResult(call_id=call.id, name=call.name, text=text))
+    log.path.read_bytes().decode("utf-8")
+    assert "pair \U0001f600 ok" in [e.text for e in replies if isinstance(e, ev.ToolResult)]
+    again, report, events = open_log(tmp_path)
+    again.close()
+    assert report is None
+    assert events[1:] == (said, *replies)
+    first = build((events[0], said, *replies), recipe())
+    assert first.digest == build(events, recipe()).digest
 
 
 def test_block_with_a_credential_is_left_out_and_a_note_says_so(tmp_path: Path) -> None:

@@ -65,9 +65,9 @@ def test_workspace_that_cannot_be_written_falls_back_to_the_state_folder(
             (workspace / ".nodwyn").mkdir()
             (workspace / ".nodwyn" / "sessions").symlink_to(elsewhere)
         case _:
-            if os.geteuid() == 0:
-                pytest.skip("root writes everywhere")
             workspace.chmod(0o500)
+            if os.access(workspace, os.W_OK):
+                pytest.skip("root writes everywhere")
     folder = new_session(workspace, state, new_id(NOW))
     digest = hashlib.sha256(str(workspace).encode()).hexdigest()[:16]
     assert folder.parent == state / "sessions" / digest == shelves(workspace, state)[1]

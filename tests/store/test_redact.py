@@ -22,6 +22,7 @@ from nodwyn_tui.domain.events import (
 from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.store.redact import Redactor, has_marker, marker
 from nodwyn_tui.store.shapes import PHRASES, TOKENS
 from tests.fakes.credentials import pem, samples
@@ -189,6 +190,16 @@ def test_every_string_of_an_event_is_cleaned_but_ids_and_digests() -> None:
         assert redactor.event(event) == (event, ())
     named = ToolResult(call_id=secret, name="t", text="fine")
     assert redactor.event(named) == (named, ())
+
+
+def test_figures_that_json_cannot_hold_become_null() -> None:
+    """A price or a time of a stranger's making never spoils a line."""
+    for figure in (float("nan"), float("inf")):
+        reply = LlmResponse(req=1, finish="stop", parts=(), usage=Usage(cost_usd=figure))
+        event, _ = Redactor().event(reply)
+        assert event == LlmResponse(req=1, finish="stop", parts=())
+        event, _ = Redactor().event(BudgetBlocked(reason="r", figures={"a": [figure, 1.5]}))
+        assert event == BudgetBlocked(reason="r", figures={"a": [None, 1.5]})
 
 
 def test_block_is_left_out_rather_than_altered() -> None:

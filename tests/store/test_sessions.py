@@ -122,7 +122,7 @@ def test_session_is_found_by_id_prefix_folder_and_log(
     assert find(far.name[:17], place.here, place.state) == far
     with pytest.raises(UsageError, match=r"several sessions begin with 2026.*Give more"):
         find("2026", place.here, place.state)
-    for reference in ("1999", "", "nowhere/at/all"):
+    for reference in ("1999", "", "nowhere/at/all", "x" * 5000, "~", "\0"):
         with pytest.raises(UsageError, match="sessions list"):
             find(reference, place.here, place.state)
 
@@ -134,6 +134,16 @@ def test_log_of_any_name_is_found_by_its_path(place: Place, tmp_path: Path) -> N
     assert find_log(str(copy), place.there, place.state) == copy
 
 
+def test_nothing_is_sought_through_a_link(place: Place) -> None:
+    """SEC-4: a repository that links its `.nodwyn` to another workspace's sessions."""
+    other = place.session(place.there)
+    (place.here / ".nodwyn").symlink_to(place.there / ".nodwyn")
+    assert list_sessions(place.here, place.state) == []
+    own = place.session(place.here)
+    (own.parent / "20260102T030405Z-00000002").symlink_to(other)
+    assert [facts.folder for facts in list_sessions(place.here, place.state)] == [own]
+
+
 def test_sessions_of_an_unwritable_workspace_are_found_too(place: Place) -> None:
     (place.here / ".nodwyn").write_text("")
     folder = place.session(place.here)
@@ -142,8 +152,10 @@ def test_sessions_of_an_unwritable_workspace_are_found_too(place: Place) -> None
     assert latest(place.here, place.state) == folder
 
 
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root reads everything")
 def test_unreadable_session_hides_no_other(place: Place) -> None:
-    closed, open_ = place.session(place.here), place.session(place.here)
+    open_, closed = place.session(place.here), place.session(place.here)
     (closed / "log.jsonl").chmod(0)
+    if os.access(closed / "log.jsonl", os.R_OK):
+        pytest.skip("root reads everything")
     assert latest(place.here, place.state) == open_
+    (closed / "log.jsonl").chmod(0o600)

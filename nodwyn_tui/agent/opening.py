@@ -95,7 +95,7 @@ class Opener:
             self._rooms.shell_allows, (*self._loaded.settings.approvals.allow, *command.allow)
         )
         gate = Gate(conversation, rules, self._emit, self._save_always, headless=command.headless)
-        gate.mode = self._mode(command, conversation.events)
+        gate.mode = self._mode(command)
         files = WorkspaceFiles(
             Path(command.workspace), [Path(path) for path in command.add_dirs], conversation
         )
@@ -119,14 +119,11 @@ class Opener:
             self._emit,
         )
 
-    def _mode(self, command: commands.Open, events: Sequence[ev.Event]) -> ev.Mode:
-        """The command line's mode, else the session's last, else the settings'."""
-        if command.yes:
-            return "auto"
-        if command.mode is not None:
-            return command.mode
-        changes = [event.mode for event in events if isinstance(event, ev.ModeChange)]
-        mode = changes[-1] if changes else self._loaded.settings.mode
+    def _mode(self, command: commands.Open) -> ev.Mode:
+        """The command line's mode, else the settings'. Never the log's: a repository may bring a
+        log along, and what is allowed is the person's alone (SEC-4).
+        """
+        mode = "auto" if command.yes else command.mode or self._loaded.settings.mode
         return "ask" if mode == "auto" and not command.no_sandbox else mode
 
     def _save_always(self, pattern: str) -> None:

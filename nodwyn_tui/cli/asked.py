@@ -1,10 +1,27 @@
-"""The parsed command line as the link's `Open`: paths checked, nothing else decided."""
+"""The options that open a session, and the parsed ones as the link's `Open`: paths are checked,
+nothing else is decided.
+"""
 
 import argparse
 from pathlib import Path
 
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link.commands import Open
+
+
+def session_options(parser: argparse.ArgumentParser) -> None:
+    """The options that the screen and `run` share."""
+    parser.add_argument("--model", default="", metavar="NAME", help="a [models] name or SERVER/ID")
+    parser.add_argument(
+        "--continue", action="store_true", dest="last", help="go on in the latest session here"
+    )
+    parser.add_argument("--resume", default="", metavar="ID", help="go on in a session")
+    parser.add_argument("--mode", choices=("plan", "ask", "edits", "auto"), help="approval mode")
+    parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
+    parser.add_argument(
+        "--add-dir", action="append", default=[], metavar="DIR", help="one more folder to work in"
+    )
+    parser.add_argument("--tour", action="store_true", help="the built-in guide; needs no model")
 
 
 def open_command(parsed: argparse.Namespace, workspace: str) -> Open:

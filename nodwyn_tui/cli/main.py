@@ -42,21 +42,6 @@ def run_command_line(arguments: Sequence[str]) -> int:
         return 0
 
 
-def session_options(parser: argparse.ArgumentParser) -> None:
-    """The options that the screen and `run` share."""
-    parser.add_argument("--model", default="", metavar="NAME", help="a [models] name or SERVER/ID")
-    parser.add_argument(
-        "--continue", action="store_true", dest="last", help="go on in the latest session here"
-    )
-    parser.add_argument("--resume", default="", metavar="ID", help="go on in a session")
-    parser.add_argument("--mode", choices=("plan", "ask", "edits", "auto"), help="approval mode")
-    parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
-    parser.add_argument(
-        "--add-dir", action="append", default=[], metavar="DIR", help="one more folder to work in"
-    )
-    parser.add_argument("--tour", action="store_true", help="the built-in guide; needs no model")
-
-
 def _screen(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="nodwyn",
@@ -66,9 +51,10 @@ def _screen(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("path", nargs="?", default=".", help="the workspace (default: here)")
     parser.add_argument("--version", action="version", version=f"nodwyn {__version__}")
+    from nodwyn_tui.cli.asked import open_command, session_options
+
     session_options(parser)
     parsed = parser.parse_args(arguments)
-    from nodwyn_tui.cli.asked import open_command
     from nodwyn_tui.cli.screen import open_screen
 
     return open_screen(open_command(parsed, parsed.path))

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TextIO
 
-from nodwyn_tui.cli.asked import open_command
-from nodwyn_tui.cli.main import session_options
+from nodwyn_tui.cli.asked import open_command, session_options
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link import commands

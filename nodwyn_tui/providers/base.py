@@ -71,7 +71,7 @@ class Decoder(Protocol):
     `done` says that the terminal event came, so that nothing more needs to be read. `feed` and
     `finish` raise `ProviderError`: `feed` for an error inside the stream, `finish` with kind
     `incomplete_stream` where the stream ended without its terminal event. `partial` is the text
-    so far, for the screen when that happens; `reply_so_far` what an interruption keeps.
+    so far, for the screen when that happens; `interrupted` what an interruption keeps.
     """
 
     @property

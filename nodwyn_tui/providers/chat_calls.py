@@ -51,8 +51,14 @@ class CallAssembler:
         raw = fragment.get("index")
         index = raw if isinstance(raw, int) and not isinstance(raw, bool) else None
         name, arguments = _string(function.get("name")), _arguments(function.get("arguments"))
-        call = self._call_for(index, _string(fragment.get("id")), name, arguments)
-        call.add(arguments)
+        id_ = _string(fragment.get("id"))
+        call = self._candidate(index, id_)
+        if call is None or not _says_again(call, id_, arguments):
+            if call is None or _starts_another(call, index, id_, name, arguments):
+                call = _OpenCall(index, id_, name)
+                self._calls.append(call)
+            call.id, call.name = call.id or id_, call.name or name
+            call.add(arguments)
         return CallDelta(self._calls.index(call), call.name, call.chars)
 
     def calls(self) -> list[Call]:
@@ -62,15 +68,6 @@ class CallAssembler:
             for call in self._calls
         ]
 
-    def _call_for(self, index: int | None, id_: str, name: str, arguments: str) -> _OpenCall:
-        call = self._candidate(index, id_)
-        if call is None or _starts_another(call, index, id_, name, arguments):
-            call = _OpenCall(index, id_, name)
-            self._calls.append(call)
-        call.id = call.id or id_
-        call.name = call.name or name
-        return call
-
     def _candidate(self, index: int | None, id_: str) -> _OpenCall | None:
         latest_first = reversed(self._calls)
         if index is not None:
@@ -78,6 +75,11 @@ class CallAssembler:
         if id_ and (same := next((call for call in latest_first if call.id == id_), None)):
             return same
         return self._calls[-1] if self._calls else None
+
+
+def _says_again(call: _OpenCall, id_: str, arguments: str) -> bool:
+    """A gateway that streams a call and then sends it whole once more means one call."""
+    return bool(id_) and id_ == call.id and call.is_whole() and arguments == call.arguments.text()
 
 
 def _starts_another(

@@ -288,7 +288,7 @@ class Client:
         except (socket.gaierror, TimeoutError, UnicodeError):
             # Without a proxy the connection will fail, and say so better than this can.
             return not self._proxy
-        return all(routes.is_near(str(place[4][0])) for place in found)
+        return bool(found) and all(routes.is_near(str(place[4][0])) for place in found)
 
 
 def _now() -> float:

@@ -82,8 +82,10 @@ class Ollama:
                 return f"Get the model: ollama pull {wire.body['model']}"
             case "not_found":
                 return "Check base_url: Ollama's has no /v1 at its end"
-            case "invalid_request" if "support thinking" in words or "think value" in words:
+            case "invalid_request" if "support thinking" in words:
                 return 'Set effort = "off" for this model'
+            case "invalid_request" if "think value" in words:
+                return "Set effort to off, low, medium, high or max for this model"
             case "invalid_request" if "support tools" in words:
                 return "Pick a model that can call tools"
             case _:

@@ -206,6 +206,27 @@ def test_a_name_on_every_fragment_without_any_mark_makes_one_call() -> None:
     assert calls_of(read(*frames, END)) == [Call("", "t", '{"a":1}')]
 
 
+def test_a_call_sent_whole_once_more_is_one_call() -> None:
+    head = {"index": 0, "id": "x"}
+    whole = {"name": "t", "arguments": '{"a":1}'}
+    streamed = [
+        fragment(**head, function={"name": "t", "arguments": part}) for part in ('{"a"', ":1}")
+    ]
+    assert len(calls_of(read(*streamed, fragment(**head, function=whole), END))) == 1
+    assert len(calls_of(read(*streamed, fragment(index=1, id="x", function=whole), END))) == 2
+
+
+def test_an_id_alone_finds_its_call_and_another_name_starts_one() -> None:
+    """C31: no index at all; ids that come again, and a name that differs."""
+    one, two = {"name": "a", "arguments": '{"x"'}, {"name": "b", "arguments": '{"y"'}
+    frames = [fragment(id="1", function=one), fragment(id="2", function=two)]
+    frames += [fragment(id="1", function={"arguments": ":1}"})]
+    frames += [fragment(id="2", function={"arguments": ":2}"})]
+    frames += [fragment(function={"name": "c", "arguments": "{}"})]
+    found = [(call.name, call.arguments) for call in calls_of(read(*frames, END))]
+    assert found == [("a", '{"x":1}'), ("b", '{"y":2}'), ("c", "{}")]
+
+
 def test_arguments_as_an_object_become_its_text() -> None:
     """PRV-8, C28: number forms and letters stay."""
     given_ = {"q": "naïve 中", "n": 1.0, "big": 12345678901234567890}

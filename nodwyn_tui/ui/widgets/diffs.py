@@ -24,7 +24,7 @@ def diff_lines(diff: str, width: int, shown: Callable[[str], str]) -> Iterator[L
             old, new, inside = int(match[1]), int(match[2]), True
             yield _remark(text, "dim", width, shown)
         elif not inside or sign not in "+- ":
-            yield _remark(text, "strong" if text[:4] in ("--- ", "+++ ") else "dim", width, shown)
+            yield _remark(text, "dim", width, shown)
         else:
             gutter = f"{old if sign == '-' else new:>5} " if numbered else "  "
             old += sign != "+"

@@ -14,7 +14,7 @@ from nodwyn_tui.ui.widgets.visible import one_line, visible
 
 INDENT = 2
 _PAD = Span(" " * INDENT)
-_MARKS: dict[CallStatus, tuple[str, str, str]] = {
+MARKS: dict[CallStatus, tuple[str, str, str]] = {
     "": ("○", "dim", ""),
     "waiting": ("●", "accent", "waits for you"),
     "running": ("◐", "primary", "runs"),
@@ -23,12 +23,14 @@ _MARKS: dict[CallStatus, tuple[str, str, str]] = {
     "refused": ("⊘", "warning", "refused"),
     "interrupted": ("■", "warning", "interrupted"),
 }
-_STATES: dict[EntryState, str] = {
-    "cut": "shortened",
-    "elided": "elided",
-    "folded": "folded",
-    "behind": "before the reset",
+"""A call's mark, its role, and the word that says the same without colour or shape."""
+STATES: dict[EntryState, tuple[str, str]] = {
+    "cut": ("shortened", "only its head and tail are in the window"),
+    "elided": ("elided", "not in the window; a line there names it, and it can be read again"),
+    "folded": ("folded", "a summary stands in the window in its place"),
+    "behind": ("before the reset", "the window began anew after it"),
 }
+"""Where an entry stands if not in the window: the word beside it, and what that means."""
 _CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan": 40}
 """Lines of a closed entry; the rest is a keypress away."""
 _FAILURE_LINES = 3
@@ -76,9 +78,9 @@ def lay_out(view: View, width: int) -> list[Line]:
 
 
 def duration(ms: int) -> str:
-    """Milliseconds for the eye: `0.4 s`, `12.3 s`, `2 min 5 s`."""
+    """Milliseconds for the eye: `0.4 s`, `12 s`, `2 min 5 s`."""
     if ms < 99_950:
-        return f"{max(ms, 50) / 1000:.1f} s"
+        return f"{max(ms, 100) / 1000:.1f}".removesuffix(".0") + " s"
     minutes, seconds = divmod(round(ms / 1000), 60)
     return f"{minutes} min {seconds} s"
 
@@ -113,7 +115,7 @@ def _thinking(view: View, width: int) -> Iterator[Line]:
 
 def _call(view: View, width: int) -> Iterator[Line]:
     entry = view.entry
-    mark, role, word = _MARKS[entry.status]
+    mark, role, word = MARKS[entry.status]
     title = one_line(entry.title)
     if not entry.title.startswith(entry.tool):
         title = f"{one_line(entry.tool)} {title}"
@@ -150,7 +152,6 @@ def _opened(view: View, width: int) -> Iterator[Line]:
     if body.text:
         yield Line((_PAD, Span("result", "dim")))
         yield from _text(body.text, width)
-    yield BLANK
 
 
 def _plan(view: View, width: int) -> Iterator[Line]:
@@ -219,7 +220,7 @@ def _folded(lines: list[Line], view: View, width: int) -> Iterator[Line]:
 
 
 def _state(entry: Entry) -> tuple[Span, ...]:
-    word = _STATES.get(entry.state, "")
+    word, _ = STATES.get(entry.state, ("", ""))
     return (Span(word, "faint"),) if word else ()
 
 

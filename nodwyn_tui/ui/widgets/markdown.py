@@ -21,6 +21,8 @@ _TASKS = {"[ ] ": "☐ ", "[x] ": "☑ ", "[X] ": "☑ "}
 _BULLETS = "•◦▪"
 _MARKS = {"strong": "strong", "em": "em", "s": "strike"}
 _NARROWEST = 8
+_HARD_WRAPPED = 60
+"""Characters; a longer line was wrapped by its writer, a shorter one was meant to end."""
 
 
 def markdown(text: str, width: int) -> list[Line]:
@@ -204,7 +206,9 @@ def _rows(children: list[Token], role: str) -> Iterator[list[Span]]:
     link = ""
     for number, token in enumerate(children):
         kind = token.type
-        if kind in ("softbreak", "hardbreak"):
+        if kind == "softbreak" and sum(len(span.text) for span in row) > _HARD_WRAPPED:
+            row.append(Span(" ", " ".join(roles)))
+        elif kind in ("softbreak", "hardbreak"):
             yield row
             row = []
         elif kind == "link_open":

@@ -27,6 +27,10 @@ class Painter:
         """How a cell looks that nothing is on."""
         return self._palette.base
 
+    def style(self, role: str) -> Style:
+        """What a role looks like."""
+        return self._palette.style(role)
+
     def strip(self, spans: tuple[Span, ...], width: int, role: str = "") -> Strip:
         """Spans in exactly `width` cells; `role` lies under all of it."""
         key = (spans, width, role)

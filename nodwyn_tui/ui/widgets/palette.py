@@ -34,9 +34,9 @@ class Palette:
         colours["faint"] = self._towards_background(0.62)
         surface, panel = (Color.parse(variables[name]) for name in ("surface", "panel"))
         self.base = _style(self.foreground, self.background)
-        self._styles: dict[str, Style] = {
-            "": self.base,
-            **{name: self.base + _style(colour) for name, colour in colours.items()},
+        self._whole: dict[str, Style] = {}
+        self._parts: dict[str, Style] = {
+            **{name: _style(colour) for name, colour in colours.items()},
             **{role: _style(colours[name]) for role, name in (_SYNTAX | _METER).items()},
             "strong": Style(bold=True),
             "em": Style(italic=True),
@@ -63,12 +63,12 @@ class Palette:
 
     def style(self, role: str) -> Style:
         """The style of a role, or of several apart by blanks, the later on top."""
-        found = self._styles.get(role)
+        found = self._whole.get(role)
         if found is None:
             found = self.base
             for name in role.split():
-                found += self._styles[name]
-            self._styles[role] = found
+                found += self._parts[name]
+            self._whole[role] = found
         return found
 
     def _towards_background(self, share: float) -> Color:

@@ -58,14 +58,15 @@ def _keys(
     if not armed:
         yield from _wrapped([Span(lead, "accent strong"), Span("  Tab, then a key", "dim")], width)
         return
-    answers = [("a", "llow once", "allow"), ("s", "ession", "session")]
+    answers = [("", "a", "llow once", "allow"), ("", "s", "ession", "session")]
     if asked.pattern:
-        answers.append(("w", " always", "always"))
-    answers.append(("n", "o…", "refuse"))
+        answers.append(("al", "w", "ays", "always"))
+    answers.append(("", "n", "o…", "refuse"))
     spans = [Span(lead, "accent strong")]
-    for key, rest, answer in answers:
+    for before, key, after, answer in answers:
         link = ANSWERS + answer
-        spans += [Span("  "), Span(f"[{key}]", "key", link), Span(rest, "", link)]
+        spans += [Span("  "), Span(before, "", link), Span(f"[{key}]", "key", link)]
+        spans.append(Span(after, "", link))
     yield from _wrapped(spans, width)
     if asked.pattern:
         always = [Span("always means ", "dim"), Span(exact(asked.pattern), "dim strong")]

@@ -28,8 +28,8 @@ class Story:
         self.live = LiveReply()
         self.questions: dict[str, up.ApprovalAsked] = {}
         """Calls that wait, by entry id, in the order they asked."""
-        self.armed = False
-        """Whether the keys that answer are live."""
+        self.armed = ""
+        """The entry whose question the keys answer; '' if none are live."""
         self.wanted: list[str] = []
         """Entries in view whose bodies have not been asked for."""
         self._index: dict[str, int] = {}
@@ -46,6 +46,11 @@ class Story:
     def settled(self) -> int:
         """How many are there without the live ones."""
         return 1 + len(self.entries)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has been told yet."""
+        return not self.entries
 
     def estimate(self, index: int, width: int) -> int:
         if index == 0:
@@ -169,7 +174,7 @@ class Story:
     def _question(self, entry_id: str, asked: up.ApprovalAsked, width: int) -> Iterable[Line]:
         place = (list(self.questions).index(entry_id) + 1, len(self.questions))
         return question_lines(
-            asked, width, whole=entry_id in self._opened, place=place, armed=self.armed
+            asked, width, whole=entry_id in self._opened, place=place, armed=entry_id == self.armed
         )
 
 

@@ -49,6 +49,7 @@ class StoryPane(SelectableRows):
         self.viewport.source = self.story
         self.selected = self.current = None
         self.viewport.reset()
+        self.viewport.go_to(0)
         self.show()
 
     def take(self, told: Told) -> None:
@@ -82,12 +83,13 @@ class StoryPane(SelectableRows):
 
     def show_questions(self, *also: int | None) -> None:
         """Every question looks different when one comes or goes: each says its number."""
-        self.story.armed = self.has_focus
         places = [self.story.index_of(entry_id) for entry_id in self.story.questions]
         self._change(*places, *also)
 
     def _grow(self, entries: tuple[up.Entry, ...] | list[up.Entry]) -> None:
         settled = self.story.settled
+        if settled == 1:
+            self.viewport.go_to_end()
         self.story.load(entries)
         self.viewport.sync(settled)
         self._soon()

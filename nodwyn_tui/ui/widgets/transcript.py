@@ -72,8 +72,20 @@ class Transcript(StoryPane, can_focus=True):
         """Take the keyboard for the questions that wait, after a moment's guard."""
         self._guarded = True
         self.set_timer(GUARD_S, self._unguard)
-        self.current = self._first_question()
         self.focus(scroll_visible=False)
+
+    def show_questions(self, *also: int | None) -> None:
+        """The one at the current entry, else the first, is the one that the keys answer."""
+        waiting = self.story.questions
+        entry = self.story.entry_at(self.current) if self.current is not None else None
+        asked = entry.id if entry and entry.id in waiting else next(iter(waiting), "")
+        self.story.armed = asked if self.has_focus else ""
+        super().show_questions(*also)
+        at = self.story.index_of(asked)
+        if at is not None and self.has_focus:
+            self.current = at
+            self.viewport.changed(at)
+            self.viewport.show(at, end=True)
 
     def clicked_row(self, place: Place) -> None:
         self.current = place.entry
@@ -83,10 +95,8 @@ class Transcript(StoryPane, can_focus=True):
         """Letters answer only while a question waits; else they are typed."""
         return action not in ("answer", "expand") or bool(self.story.questions)
 
-    def on_focus(self) -> None:
-        self.show_questions()
-
-    def on_blur(self) -> None:
+    def watch_has_focus(self, has_focus: bool) -> None:
+        super().watch_has_focus(has_focus)
         self.show_questions()
 
     def on_key(self, event: events.Key) -> None:
@@ -112,6 +122,8 @@ class Transcript(StoryPane, can_focus=True):
         else:
             self.current = min(max(self.current + step, 1), last)
         self.viewport.show(self.current)
+        if self.story.questions:
+            self.show_questions()
         self.show()
 
     def action_open(self) -> None:
@@ -121,7 +133,7 @@ class Transcript(StoryPane, can_focus=True):
 
     def action_expand(self) -> None:
         """All of a question, however long."""
-        at = self.current if self.current is not None else self._first_question()
+        at = self.story.index_of(self.story.armed)
         if at is not None:
             self._toggle(at)
 
@@ -152,11 +164,9 @@ class Transcript(StoryPane, can_focus=True):
             self._answer(word)
 
     def _answer(self, word: Word) -> None:
-        """Answer the question at the current entry, else the first that waits."""
-        entry = self.story.entry_at(self.current) if self.current is not None else None
-        questions = self.story.questions
-        asked = questions.get(entry.id) if entry else None
-        asked = asked or next(iter(questions.values()), None)
+        """Answer the question that is armed, else the first."""
+        waiting = self.story.questions
+        asked = waiting.get(self.story.armed) or next(iter(waiting.values()), None)
         if asked is not None and (word != "always" or asked.pattern):
             self.post_message(self.Answered(asked, word))
 
@@ -166,9 +176,6 @@ class Transcript(StoryPane, can_focus=True):
             self.viewport.changed(index)
             self.viewport.show(index)
         self.show()
-
-    def _first_question(self) -> int | None:
-        return self.story.index_of(next(iter(self.story.questions), ""))
 
     def _unguard(self) -> None:
         self._guarded = False

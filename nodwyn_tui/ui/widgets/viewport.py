@@ -137,16 +137,16 @@ class Viewport:
         """Put the row at `offset`, by estimates, to the top."""
         self._settle(Place(*self._heights.find(offset)))
 
-    def show(self, index: int) -> None:
-        """Bring an entry into view, as little moved as can be."""
-        lines = len(self.lines(index))
-        if index < self.top().entry or Place(index, 0) == self.top():
-            self._settle(Place(index, 0))
-            return
-        last = self.rows()[-1][0]
-        if index > last.entry or (index == last.entry and last.row < lines - 1):
-            wanted = self._back(Place(index, lines), self.height)
-            self._settle(min(wanted, Place(index, 0)))
+    def show(self, index: int, *, end: bool = False) -> None:
+        """Bring an entry into view, as little moved as can be; if it is too long for the screen,
+        its beginning, or its `end`.
+        """
+        first, after = Place(index, 0), Place(index, len(self.lines(index)))
+        bottom = self._back(after, self.height)
+        if first < self.top() and not (end and bottom > first):
+            self._settle(first)
+        elif bottom > self.top() or (end and bottom > first):
+            self._settle(bottom if end else min(bottom, first))
 
     def go_to_end(self) -> None:
         """Follow the end from now on."""

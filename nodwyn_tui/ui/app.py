@@ -1,0 +1,46 @@
+"""The app: its screen, its themes, its stylesheet. What it does stands in the screens."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import App
+from textual.binding import BindingType
+from textual.driver import Driver
+
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.ui.bridge import Bridge
+from nodwyn_tui.ui.messages import Outcome
+from nodwyn_tui.ui.screens.conversation import Conversation
+from nodwyn_tui.ui.themes import DARK, LIGHT
+
+
+class NodwynApp(App[Outcome], inherit_bindings=False):
+    """Ends with an `Outcome`. `painted` is called once, after the first paint."""
+
+    TITLE = "nodwyn"
+    CSS_PATH = "styles/app.tcss"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = []
+
+    def __init__(
+        self,
+        bridge: Bridge,
+        clock: Clock,
+        *,
+        painted: Callable[[], None] | None = None,
+        driver_class: type[Driver] | None = None,
+    ) -> None:
+        super().__init__(driver_class=driver_class)
+        self._painted = painted
+        self.register_theme(DARK)
+        self.register_theme(LIGHT)
+        self.theme = DARK.name
+        self.conversation = Conversation(bridge, clock)
+
+    def get_default_screen(self) -> Conversation:
+        """The conversation is all there is at first."""
+        return self.conversation
+
+    def on_ready(self) -> None:
+        if self._painted is not None:
+            self.call_after_refresh(self._painted)

@@ -1,0 +1,142 @@
+"""What slash commands and the lists behind them do: most go down the link as they are."""
+
+from typing import assert_never, cast, get_args
+
+from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.link import commands
+from nodwyn_tui.link.events import Notice
+from nodwyn_tui.ui import commands as slash
+from nodwyn_tui.ui.messages import Outcome
+from nodwyn_tui.ui.screens.models import Models
+from nodwyn_tui.ui.screens.picker import Picker
+from nodwyn_tui.ui.screens.sheet import Sheet
+from nodwyn_tui.ui.screens.stage import Stage
+from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
+from nodwyn_tui.ui.widgets.pick_list import Choice
+from nodwyn_tui.ui.widgets.prompt import Completion
+from nodwyn_tui.ui.widgets.visible import visible
+
+CLOSE_S = 4.0
+"""What the worker gets to close the session before the screen leaves without it."""
+
+_PLAIN: dict[str, commands.Command] = {
+    "continue": commands.Continue(),
+    "clear": commands.ClearWindow(),
+    "new": commands.NewSession(),
+}
+
+
+class Commanding(Stage):
+    """Carries out commands, however they were given."""
+
+    @property
+    def tour_offered(self) -> bool:
+        """Where no model was found."""
+        opened = self.header.opened
+        return opened is not None and not opened.model and not opened.tour
+
+    def complete(self, text: str) -> list[Completion]:
+        """The commands that a line which is being typed may become."""
+        return [
+            Completion(f"/{command.name}", command.help, more=command.needed)
+            for command in slash.starting_with(text, tour=self.tour_offered)
+        ]
+
+    def invoke(self, invocation: slash.Invocation) -> None:
+        """Do what a command says."""
+        match invocation.name:
+            case "model" if invocation.argument:
+                self.bridge.send(commands.SwitchModel(model=invocation.argument))
+            case "model":
+                self._pick_model()
+            case "mode":
+                self._set_mode(invocation.argument)
+            case "continue" | "clear" | "new":
+                self.bridge.send(_PLAIN[invocation.name])
+            case "help":
+                self.action_help()
+            case "copy":
+                self._copy_reply()
+            case "tour":
+                self.action_tour()
+            case "quit":
+                self.leave()
+            case _:
+                assert_never(invocation.name)
+
+    def copy(self, text: str) -> None:
+        """To the clipboard, by the terminal (OSC 52)."""
+        self.app.copy_to_clipboard(text)
+        lines = text.count("\n") + 1
+        size = f"{lines:,} lines" if lines > 1 else f"{len(text):,} characters"
+        self.tell("info", f"copied {size}, if the terminal takes copies from programs")
+
+    def leave(self) -> None:
+        """Save the draft, close the session, and go; without the worker if it does not answer."""
+        if self.leaving:
+            return
+        self.leaving = True
+        if self.bridge.lost:
+            self.app.exit(Outcome(exit_code=1))
+            return
+        self.bridge.send(commands.SaveDraft(text=self.prompt.draft))
+        self.bridge.send(commands.Close())
+        self.tell("info", "closes the session…")
+        self.set_timer(CLOSE_S, lambda: self.app.exit(Outcome(exit_code=1)))
+
+    def show_detail(self, notice: Notice) -> None:
+        """All of a remark."""
+        text = expand_tabs(visible(f"{notice.text}\n\n{notice.detail}".strip()))
+
+        def layout(width: int) -> list[Line]:
+            return [Line(row) for part in text.split("\n") for row in wrap([Span(part)], width)]
+
+        self.app.push_screen(Sheet("More about it", layout))
+
+    def action_help(self) -> None:
+        """All keys and commands."""
+
+    def action_tour(self) -> None:
+        """Open the tour, where it is offered."""
+        if self.tour_offered:
+            self.bridge.send(commands.StartTour())
+
+    def action_palette(self) -> None:
+        """All commands, to pick from."""
+        choices = [
+            Choice(command.name, f"/{command.name} {command.argument}".strip(), command.help)
+            for command in slash.offered(tour=self.tour_offered)
+        ]
+        self.app.push_screen(Picker("Commands", choices), self._picked_command)
+
+    def _picked_command(self, name: str | None) -> None:
+        for command in slash.offered(tour=self.tour_offered):
+            if command.name == name and command.needed:
+                self.prompt.set_text(f"/{name} ")
+                self.prompt.focus()
+            elif command.name == name:
+                self.invoke(slash.Invocation(command.name))
+
+    def _pick_model(self) -> None:
+        self.models = Models()
+        self.app.push_screen(self.models, self._picked_model)
+        self.bridge.send(commands.ListModels())
+
+    def _picked_model(self, name: str | None) -> None:
+        self.models = None
+        if name:
+            self.bridge.send(commands.SwitchModel(model=name))
+
+    def _set_mode(self, name: str) -> None:
+        if name in get_args(Mode):
+            self.bridge.send(commands.SetMode(mode=cast("Mode", name)))
+        else:
+            self.tell("warning", f"there is no mode {name}; there are {', '.join(get_args(Mode))}")
+
+    def _copy_reply(self) -> None:
+        story = self.transcript.story
+        for entry in reversed(story.entries):
+            if entry.kind == "assistant" and (body := story.body(entry)):
+                self.copy(body.text)
+                return
+        self.tell("warning", "there is no reply to copy yet")

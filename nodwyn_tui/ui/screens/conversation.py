@@ -1,0 +1,213 @@
+"""The main screen: keys, and what the person does in its parts, routed to the worker."""
+
+from functools import partial
+from typing import ClassVar, get_args
+
+from textual.binding import Binding, BindingType
+
+from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.link import commands
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.ui import commands as slash
+from nodwyn_tui.ui.bridge import Bridge
+from nodwyn_tui.ui.screens.commanding import Commanding
+from nodwyn_tui.ui.screens.help import Help
+from nodwyn_tui.ui.widgets.footer import Hint
+from nodwyn_tui.ui.widgets.notices import NoticeBar
+from nodwyn_tui.ui.widgets.prompt import Prompt
+from nodwyn_tui.ui.widgets.transcript import Transcript
+
+AGAIN_S = 2.0
+"""Within it, a second Ctrl+C leaves."""
+QUIET_S = 1.0
+"""A question takes the keyboard once nothing has been typed for so long."""
+
+
+class Conversation(Commanding):
+    """Every key of it is a binding; help lists them from there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "interrupt", "stop what goes on"),
+        Binding("shift+tab", "cycle_mode", "the next approval mode", priority=True),
+        Binding("ctrl+p", "palette", "all commands", priority=True),
+        Binding("pageup", "page(-1)", "a page up in the conversation", priority=True),
+        Binding("pagedown", "page(1)", "a page down", priority=True),
+        Binding("ctrl+home", "begin", "to the beginning of the conversation", priority=True),
+        Binding("ctrl+end", "end", "to its end, and stay there", priority=True),
+        Binding("ctrl+t", "tour", "the tour, where no model is set up", priority=True),
+        Binding("f1", "help", "this help", priority=True),
+        Binding("f2", "details", "more about the latest remark", priority=True),
+        Binding("ctrl+c", "copy_or_leave", "copy what is selected; twice: leave", priority=True),
+    ]
+
+    def __init__(self, bridge: Bridge, clock: Clock) -> None:
+        super().__init__(bridge, clock, self.complete)
+        self._wanted_mode: Mode | None = None
+        """The mode asked for last: from a refused one the next press goes on, not back to it."""
+        self._refusing: Transcript.Answered | None = None
+        self._leaves_next = False
+
+    def hints(self) -> list[Hint]:
+        """The keys that matter now, what matters most first."""
+        hints: list[Hint] = [("Esc", "stop")] if self.activity.busy else []
+        asking = bool(self.transcript.story.questions)
+        if self.prompt.asks_reason:
+            return [("Enter", "refuse it"), ("Esc", "back to the question")]
+        if self.transcript.has_focus:
+            answers = [("a s w n", "answer"), ("e", "all of it")] if asking else []
+            return [*answers, *hints, ("↑↓", "entries"), ("Enter", "open"), ("Tab", "write")]
+        if asking:
+            hints.insert(0, ("Tab", "answer the question"))
+        if self.tour_offered:
+            hints.append(("Ctrl+T", "tour"))
+        hints.append(("Enter", "queue" if self.activity.busy else "send"))
+        return [*hints, ("⇧Tab", "mode"), ("^P", "commands"), ("F1", "help"), ("^C^C", "leave")]
+
+    def offer_keyboard(self, now: float) -> None:
+        """A question waits: it takes the keyboard, but never from somebody who is writing."""
+        wait = QUIET_S - (now - self.prompt.last_key)
+        if wait > 0:
+            self.set_timer(wait, partial(self.offer_keyboard, now + wait))
+        elif self.is_current and not self.prompt.text and not self.prompt.asks_reason:
+            self.transcript.arm()
+
+    def on_descendant_focus(self) -> None:
+        self.show_hints()
+
+    def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
+        if message.reason:
+            self._refuse(message.text)
+            return
+        opened = self.header.opened
+        match slash.read(message.text, tour=self.tour_offered):
+            case slash.Unknown(why):
+                self.tell("warning", why)
+                return
+            case slash.Invocation() as invocation:
+                self.prompt.sent()
+                self.invoke(invocation)
+                return
+        if self.bridge.lost:
+            self.bridge.try_again()
+            self.follow_bridge()
+        elif opened is not None and opened.read_only:
+            self.tell("warning", "another process writes this session, so nothing can be sent")
+        elif opened is not None and not opened.model:
+            self.tell("warning", "no model is set up yet: /model picks one, Ctrl+T opens the tour")
+        else:
+            self.notices.clear()
+            self.prompt.remember(message.text)
+            self.prompt.sent()
+            self.transcript.action_end()
+            self.bridge.send(commands.Send(text=message.text))
+
+    def on_prompt_draft_changed(self, message: Prompt.DraftChanged) -> None:
+        self.bridge.send(commands.SaveDraft(text=message.text))
+
+    def on_prompt_offered(self, message: Prompt.Offered) -> None:
+        self.offers.offer(message.completions, message.chosen)
+
+    def on_prompt_left(self) -> None:
+        self.transcript.focus(scroll_visible=False)
+
+    def on_prompt_reason_ended(self) -> None:
+        """Back to the question that was being refused, if it still waits."""
+        self._refusing = None
+        if self.transcript.story.questions:
+            self.transcript.focus(scroll_visible=False)
+        self.show_hints()
+
+    def on_transcript_bodies_wanted(self, message: Transcript.BodiesWanted) -> None:
+        self.bridge.send(commands.FetchBodies(ids=message.ids))
+
+    def on_transcript_answered(self, message: Transcript.Answered) -> None:
+        if message.word == "refuse":
+            self._refusing = message
+            self.prompt.ask_reason()
+            self.show_hints()
+            return
+        scope = "once" if message.word == "allow" else message.word
+        self.bridge.send(commands.Answer(call_id=message.asked.call_id, allow=True, scope=scope))
+
+    def on_transcript_copy_wanted(self, message: Transcript.CopyWanted) -> None:
+        self.copy(message.text)
+
+    def on_transcript_address_clicked(self, message: Transcript.AddressClicked) -> None:
+        if message.address.startswith(("http://", "https://")):
+            self.app.open_url(message.address)
+        else:
+            self.tell("warning", f"only web addresses are opened, not {message.address}")
+
+    def on_transcript_typed(self, message: Transcript.Typed) -> None:
+        self.prompt.focus()
+        self.prompt.insert(message.character)
+
+    def on_notice_bar_clicked(self, message: NoticeBar.Clicked) -> None:
+        message.stop()
+        self.action_details()
+
+    def action_interrupt(self) -> None:
+        """Stop what goes on; if nothing does, back to the prompt."""
+        if self.activity.busy:
+            self.bridge.send(commands.Interrupt())
+        else:
+            self.notices.clear()
+            self.prompt.focus()
+
+    def action_cycle_mode(self) -> None:
+        """Ask for the mode after the one asked for last."""
+        opened = self.header.opened
+        if opened is not None:
+            order: tuple[Mode, ...] = get_args(Mode)
+            last = self._wanted_mode or opened.mode
+            self._wanted_mode = order[(order.index(last) + 1) % len(order)]
+            self.bridge.send(commands.SetMode(mode=self._wanted_mode))
+
+    def action_page(self, pages: int) -> None:
+        """Scroll the conversation."""
+        self.transcript.action_page(pages)
+
+    def action_begin(self) -> None:
+        """To the beginning of the conversation."""
+        self.transcript.action_begin()
+
+    def action_end(self) -> None:
+        """To its end."""
+        self.transcript.action_end()
+
+    def action_help(self) -> None:
+        """All keys and commands."""
+        groups = (
+            ("Anywhere", self.BINDINGS),
+            ("Writing", Prompt.BINDINGS),
+            ("In the conversation (Tab)", Transcript.BINDINGS),
+        )
+        self.app.push_screen(Help(groups, slash.offered(tour=self.tour_offered)))
+
+    def action_details(self) -> None:
+        """More about the latest remark."""
+        if self.notices.notice is not None:
+            self.show_detail(self.notices.notice)
+
+    def action_copy_or_leave(self) -> None:
+        """Copy what is selected; else leave at the second press."""
+        selected = self.transcript.selected_text() or self.prompt.selected_text
+        if selected:
+            self.copy(selected)
+        elif self._leaves_next:
+            self.leave()
+        else:
+            self._leaves_next = True
+            self.set_timer(AGAIN_S, self._stay)
+            self.tell("info", "Ctrl+C again leaves; the session can be resumed")
+
+    def _stay(self) -> None:
+        self._leaves_next = False
+
+    def _refuse(self, reason: str) -> None:
+        refusing = self._refusing
+        self.prompt.sent()
+        if refusing is not None:
+            self.bridge.send(
+                commands.Answer(call_id=refusing.asked.call_id, allow=False, reason=reason.strip())
+            )

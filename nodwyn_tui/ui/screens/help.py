@@ -1,0 +1,90 @@
+"""All keys and commands that work, and what the marks mean. Taken from the tables that make them
+work, so that nothing else is listed.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from textual.binding import Binding, BindingType
+from textual.keys import format_key
+
+from nodwyn_tui.ui.commands import SlashCommand
+from nodwyn_tui.ui.screens.sheet import Sheet
+from nodwyn_tui.ui.widgets.entries import MARKS, STATES
+from nodwyn_tui.ui.widgets.header import MODES
+from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, wrap
+from nodwyn_tui.ui.widgets.meter import KINDS
+
+Group = tuple[str, Sequence[BindingType]]
+_FIRST = 22
+_NAMES = {
+    "escape": "Esc",
+    "enter": "Enter",
+    "pageup": "PageUp",
+    "pagedown": "PageDown",
+    "tab": "Tab",
+    "up": "↑",
+    "down": "↓",
+    "home": "Home",
+    "end": "End",
+}
+
+
+class Help(Sheet):
+    """`groups` are the bindings by where they work."""
+
+    def __init__(self, groups: Iterable[Group], commands: Sequence[SlashCommand]) -> None:
+        groups = tuple(groups)
+        super().__init__("Help", lambda width: list(_help(groups, commands, width)))
+
+
+def key_name(key: str) -> str:
+    """A key as it is written: `ctrl+j` is `Ctrl+J`."""
+    *held, last = key.split("+")
+    name = _NAMES.get(last) or (last.upper() if held or last[0] == "f" else format_key(last))
+    return "+".join([*(word.capitalize() for word in held), name])
+
+
+def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int) -> Iterator[Line]:
+    for title, bindings in groups:
+        yield from _head(title)
+        for binding in bindings:
+            if isinstance(binding, Binding) and binding.description:
+                keys = " ".join(key_name(key) for key in binding.key.split(","))
+                yield from _row([Span(keys, "key")], binding.description, width)
+        yield BLANK
+    yield from _head("Commands")
+    for command in commands:
+        name = f"/{command.name} {command.argument}".strip()
+        yield from _row([Span(name, "key")], command.help, width)
+    yield BLANK
+    yield from _head("Modes: what is done unasked")
+    for mode, (role, meaning) in MODES.items():
+        yield from _row([Span(mode, role)], meaning, width)
+    yield BLANK
+    yield from _head("Marks of calls")
+    for mark, role, word in MARKS.values():
+        yield from _row([Span(mark, role)], word or "being written", width)
+    yield BLANK
+    yield from _head("Words beside an entry")
+    for word, meaning in STATES.values():
+        yield from _row([Span(word, "dim")], meaning, width)
+    yield BLANK
+    yield from _head("The meter")
+    for kind, (glyph, meaning) in KINDS.items():
+        yield from _row([Span(glyph * 3, f"m-{kind}")], meaning, width)
+    yield from _row([Span("┊high  ┊low")], "at high, older results are trimmed down to low", width)
+    yield from _row([Span("ceiling")], "the most that a request may hold", width)
+
+
+def _head(title: str) -> Iterator[Line]:
+    yield Line((Span(title, "heading"),))
+
+
+def _row(name: list[Span], meaning: str, width: int) -> Iterator[Line]:
+    used = sum(len(span.text) for span in name)
+    if used >= _FIRST:
+        yield Line(tuple(name))
+        name, used = [], 0
+    for n, row in enumerate(wrap([Span(meaning, "dim")], width - _FIRST)):
+        head = (*name, Span(" " * (_FIRST - used))) if n == 0 else (Span(" " * _FIRST),)
+        yield Line((*head, *row))

@@ -1,0 +1,61 @@
+"""A sheet over the conversation: text to read, scrolled with the keys, put away with Esc."""
+
+from collections.abc import Callable
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+
+from nodwyn_tui.ui.widgets.lines import Line
+from nodwyn_tui.ui.widgets.selectable import SelectableRows
+
+Layout = Callable[[int], list[Line]]
+
+
+class Page:
+    """One text as a source of rows."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def __len__(self) -> int:
+        return 1
+
+    def estimate(self, index: int, width: int) -> int:  # noqa: ARG002 - there is one entry
+        return len(self._layout(width))
+
+    def lay_out(self, index: int, width: int) -> list[Line]:  # noqa: ARG002 - there is one entry
+        return self._layout(width)
+
+
+class Sheet(ModalScreen[None]):
+    """Shows what `layout` gives for its width."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,f1,f2,enter", "dismiss", "put this away"),
+        Binding("up", "scroll(-1)", "up"),
+        Binding("down", "scroll(1)", "down"),
+        Binding("pageup", "scroll(-10)", "ten rows up"),
+        Binding("pagedown,space", "scroll(10)", "ten rows down"),
+    ]
+
+    def __init__(self, title: str, layout: Layout) -> None:
+        super().__init__()
+        self._sheet_title = title
+        self._rows = SelectableRows(Page(layout), id="sheet-rows")
+
+    def compose(self) -> ComposeResult:
+        with Container(id="sheet") as sheet:
+            sheet.border_title = self._sheet_title
+            sheet.border_subtitle = "Esc puts this away · ↑ ↓ scroll"
+            yield self._rows
+
+    def on_mount(self) -> None:
+        self._rows.viewport.reset()
+        self._rows.viewport.go_to(0)
+
+    def action_scroll(self, rows: int) -> None:
+        """By so many rows."""
+        self._rows.scroll_rows(rows)

@@ -1,0 +1,251 @@
+"""The conversation's parts on the screen, and what the worker tells routed to them.
+
+What the person does is `conversation.py`'s.
+"""
+
+from collections.abc import Sequence
+from typing import Literal, assert_never
+
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from nodwyn_tui.link import events as up
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.ui import messages as news
+from nodwyn_tui.ui.bridge import Bridge
+from nodwyn_tui.ui.screens.models import Models
+from nodwyn_tui.ui.widgets.activity import Activity, Doing
+from nodwyn_tui.ui.widgets.footer import Footer, Hint
+from nodwyn_tui.ui.widgets.header import Header
+from nodwyn_tui.ui.widgets.meter import Meter
+from nodwyn_tui.ui.widgets.notices import NoticeBar, QueueBar, StandingBar
+from nodwyn_tui.ui.widgets.offers import Offers
+from nodwyn_tui.ui.widgets.opening import Opening
+from nodwyn_tui.ui.widgets.prompt import Completer, Prompt
+from nodwyn_tui.ui.widgets.too_small import LEAST, TooSmall
+from nodwyn_tui.ui.widgets.transcript import Transcript
+
+Level = Literal["info", "warning", "error"]
+LOW = 20
+"""Rows; below it the meter has no bar and the prompt no frame."""
+
+
+class Stage(Screen[None]):
+    """Draws what the bridge posts."""
+
+    AUTO_FOCUS = "#prompt"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (LEAST[0], "-wide")]  # noqa: RUF012 - Textual's type
+    VERTICAL_BREAKPOINTS = [(0, "-flat"), (LEAST[1], "-low"), (LOW, "-high")]  # noqa: RUF012 - too
+
+    def __init__(self, bridge: Bridge, clock: Clock, completer: Completer) -> None:
+        super().__init__()
+        self.bridge = bridge
+        self.header = Header(id="header")
+        self.transcript = Transcript(Opening(), id="transcript")
+        self.standing = StandingBar(id="standing")
+        self.queue = QueueBar(id="queue")
+        self.notices = NoticeBar(id="notices")
+        self.activity = Activity(clock, id="activity")
+        self.meter = Meter(id="meter")
+        self.offers = Offers(id="offers")
+        self.prompt = Prompt(
+            completer, id="prompt", placeholder="Type a message, or / for the commands"
+        )
+        self.footer = Footer(id="footer")
+        self.models: Models | None = None
+        """The picker, while it is open."""
+        self.leaving = False
+
+    def compose(self) -> ComposeResult:
+        yield self.header
+        yield self.transcript
+        yield self.standing
+        yield self.queue
+        yield self.notices
+        yield self.activity
+        yield self.meter
+        yield self.offers
+        yield self.prompt
+        yield self.footer
+        yield TooSmall(id="too-small")
+
+    def on_mount(self) -> None:
+        self.follow_bridge()
+        self.show_hints()
+
+    def on_resize(self) -> None:
+        self.meter.one_row = self.size.height < LOW
+        self.meter.redraw()
+
+    def follow_bridge(self) -> None:
+        """Read what the worker tells, from now on."""
+        self.run_worker(self.bridge.run(self.post_message), name="link")
+
+    def on_session_news(self, message: news.SessionNews) -> None:
+        event = message.event
+        match event:
+            case up.Opened():
+                self._opened(event)
+            case up.Closed(session=session):
+                self.app.exit(news.Outcome(session=session))
+            case up.Failed(message=text, exit_code=code):
+                if self.header.opened is None or self.leaving:
+                    self.app.exit(news.Outcome(exit_code=code, message=text))
+                else:
+                    self.activity.end()
+                    self.standing.set_worker(text)
+            case _:
+                assert_never(event)
+        self.show_hints()
+
+    def on_story_news(self, message: news.StoryNews) -> None:
+        event = message.event
+        if isinstance(event, up.EntriesLoaded) and event.entries and self.transcript.story.is_new:
+            self._tell_problems()
+        self.transcript.take(event)
+        if isinstance(event, up.EntryAdded | up.EntryChanged) and event.entry.status == "running":
+            self.activity.do(Doing(f"runs {event.entry.tool}"))
+
+    def on_reply_news(self, message: news.ReplyNews) -> None:
+        event = message.event
+        match event:
+            case up.RequestSent(model=model):
+                self.activity.do(Doing(f"waits for {model}"))
+                return
+            case up.ReplyPiece(kind=kind):
+                self.activity.do(Doing("thinks" if kind == "thinking" else "writes"))
+            case up.CallPiece(name=name):
+                self.activity.do(Doing(f"writes a call of {name}" if name else "writes a call"))
+            case up.ReplyEnded():
+                self.activity.do(Doing("works"))
+            case _:
+                assert_never(event)
+        self.transcript.take(event)
+
+    def on_run_news(self, message: news.RunNews) -> None:
+        event = message.event
+        match event:
+            case up.RunStarted():
+                self.activity.begin()
+            case up.RetryWaiting(seconds=seconds, reason=reason, attempt=attempt):
+                until = self.activity.seconds_from_now(seconds)
+                self.activity.do(Doing(f"asks again (try {attempt + 1}): {reason}", until))
+            case up.RunEnded():
+                self.activity.end(event)
+                if event.why not in ("done", "interrupted"):
+                    self.tell("error", event.message or f"the run ended: {event.why}", event.remedy)
+            case up.Queued(texts=texts):
+                self.queue.texts = texts
+                self.queue.redraw()
+            case up.NotSent(text=text, reason=reason):
+                self.put_back([text])
+                self.tell("error", reason)
+            case _:
+                assert_never(event)
+        self.show_hints()
+
+    def on_asking_news(self, message: news.AskingNews) -> None:
+        event = message.event
+        self.transcript.take(event)
+        if isinstance(event, up.ApprovalAsked):
+            self.activity.do(Doing("waits for your answer", waits_for_you=True))
+            self.offer_keyboard(message.time)
+            if not self.app.app_focus:
+                self.app.bell()
+        elif not self.transcript.story.questions:
+            self.activity.do(Doing("works"))
+            self.prompt.end_reason()
+            self.prompt.focus()
+        self.show_hints()
+
+    def on_standing_news(self, message: news.StandingNews) -> None:
+        event = message.event
+        match event:
+            case up.MeterChanged():
+                self.meter.state = event
+                self.meter.redraw()
+            case up.ModeChanged(mode=mode, refused=refused):
+                self.header.set_mode(mode)
+                if refused:
+                    self.tell("warning", refused)
+            case up.ModelChanged(model=model):
+                self.header.set_model(event)
+                self.tell("info", f"{model} answers from the next request on")
+            case up.Unsaved():
+                self.standing.set_unsaved(event)
+            case _:
+                assert_never(event)
+
+    def on_aside_news(self, message: news.AsideNews) -> None:
+        event = message.event
+        match event:
+            case up.Notice():
+                self.notices.tell(event)
+            case up.ModelsListed():
+                if self.models is not None:
+                    self.models.listed(event)
+            case _:
+                assert_never(event)
+
+    def on_worker_lost(self, message: news.WorkerLost) -> None:
+        """The draft stays; what was sent and not confirmed comes back to it."""
+        if self.leaving:
+            self.app.exit(news.Outcome(exit_code=1))
+            return
+        self.activity.end()
+        self.put_back(message.unsent)
+        self.standing.set_worker(
+            "it stopped and is being started again from the session's log; your draft is kept"
+            if message.again
+            else "it stopped several times within a minute; Enter tries again. Your draft is kept"
+        )
+        self.show_hints()
+
+    def put_back(self, texts: Sequence[str]) -> None:
+        """What was not sent stands in the prompt again, above what is written there."""
+        if texts:
+            written = [self.prompt.draft] if self.prompt.draft else []
+            self.prompt.set_text("\n\n".join([*texts, *written]))
+
+    def tell(self, level: Level, text: str, detail: str = "") -> None:
+        """A remark of the screen's own."""
+        self.notices.tell(up.Notice(level=level, text=text, detail=detail))
+
+    def offer_keyboard(self, now: float) -> None:
+        """A question waits since `now`, by the clock of messages."""
+
+    def hints(self) -> list[Hint]:
+        """The keys that matter now."""
+        return []
+
+    def show_hints(self) -> None:
+        """Show the keys that matter now."""
+        self.footer.show_keys(self.hints())
+
+    def _tell_problems(self) -> None:
+        """A session that goes on is seen at its end; what its opening lists is told there too."""
+        opened = self.header.opened
+        if opened is not None and (count := len(opened.problems)):
+            found = "\n".join(problem.text for problem in opened.problems)
+            noun = "problem" if count == 1 else "problems"
+            self.tell("warning", f"{count} {noun} in the configuration", found)
+
+    def _opened(self, opened: up.Opened) -> None:
+        self.header.opened = opened
+        self.header.redraw()
+        self.transcript.begin(Opening(opened))
+        self.activity.end()
+        self.notices.clear()
+        self.queue.texts = ()
+        self.queue.redraw()
+        self.meter.state = None
+        self.meter.redraw()
+        holder = f"process {opened.holder_pid}" if opened.holder_pid else "another process"
+        self.standing.set_worker("")
+        self.standing.set_unsaved(up.Unsaved(count=0))
+        self.standing.set_read_only(
+            f"{holder} writes this session; it can be read here" if opened.read_only else ""
+        )
+        self.prompt.begin(opened.draft, opened.history)
+        if opened.theme in self.app.available_themes:
+            self.app.theme = opened.theme

@@ -1,0 +1,104 @@
+"""A text area in which large pastes are one unbreakable stand-in, and keys keep their order."""
+
+from typing import ClassVar
+
+from rich.text import Text
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.document._document import EditResult, Location, Selection
+from textual.document._edit import Edit
+from textual.widgets import TextArea
+
+from nodwyn_tui.ui.widgets.painting import painter_for
+from nodwyn_tui.ui.widgets.pastes import Pastes, clean, is_large
+
+
+class Editor(TextArea):
+    """`whole_text` is its text with what the stand-ins stand for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("f3", "unfold", "open the folded paste at the cursor"),
+    ]
+
+    def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:
+        self.pastes = Pastes()
+        self.last_key = float("-inf")
+        """When a key came last, by the clock of messages."""
+        super().__init__(
+            id=id, placeholder=placeholder, highlight_cursor_line=False, soft_wrap=True
+        )
+        self.match_cursor_bracket = False
+        self.cursor_blink = False
+
+    @property
+    def whole_text(self) -> str:
+        """What is to be sent."""
+        return self.pastes.whole(self.text)
+
+    def set_text(self, text: str) -> None:
+        """Start again with a text, its end at the cursor."""
+        self.pastes = Pastes()
+        text = clean(text)
+        self.load_text(self.pastes.fold(text) if is_large(text) else text)
+        self.move_cursor(self.document.end)
+
+    def edit(self, edit: Edit) -> EditResult:
+        """A change that touches a stand-in takes it whole."""
+        start, end = edit.top, edit.bottom
+        if start == end:
+            start = end = self._edge(start, forward=True)
+        else:
+            start, end = self._edge(start, forward=False), self._edge(end, forward=True)
+        return super().edit(Edit(edit.text, start, end, edit.maintain_selection_offset))
+
+    def get_line(self, line_index: int) -> Text:
+        """A line with its stand-ins marked."""
+        line = super().get_line(line_index)
+        for start, end in self.pastes.spans(line.plain):
+            line.stylize(painter_for(self).style("key chosen"), start, end)
+        return line
+
+    def action_unfold(self) -> None:
+        """Put what the stand-in at the cursor stands for in its place."""
+        row, column = self.cursor_location
+        line = self.document.get_line(row)
+        for start, end in self.pastes.spans(line):
+            if start <= column <= end:
+                text = self.pastes.text_of(line[start:end])
+                self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
+                return
+
+    def _validate_selection(self, selection: Selection) -> Selection:
+        """The cursor passes over a stand-in, it does not enter it."""
+        start, end = super()._validate_selection(selection)
+        forward = end >= self.selection.end
+        return Selection(self._edge(start, forward=forward), self._edge(end, forward=forward))
+
+    def _edge(self, location: Location, *, forward: bool) -> Location:
+        """A location inside a stand-in moved to one of its edges."""
+        row, column = location
+        if row < self.document.line_count:
+            for start, end in self.pastes.spans(self.document.get_line(row)):
+                if start < column < end:
+                    return row, end if forward else start
+        return location
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Keys that are bindings run here, in order with the printable ones: left to bubble up,
+        they would run after those that came later in the same burst.
+        """
+        self.last_key = event.time
+        for binding in self._bindings.key_to_bindings.get(event.key, ()):
+            if await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return
+
+    async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        event.stop()
+        text = clean(event.text)
+        if text:
+            piece = self.pastes.fold(text) if is_large(text) else text
+            result = self.replace(piece, *self.selection, maintain_selection_offset=False)
+            self.move_cursor(result.end_location)

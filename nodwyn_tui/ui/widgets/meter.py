@@ -1,0 +1,130 @@
+"""The context meter: one bar and one line that say what fills the window (TUI-3, TUI-16)."""
+
+from collections.abc import Iterator, Sequence
+
+from nodwyn_tui.link.events import MeterChanged, Segment, SegmentKind
+from nodwyn_tui.ui.widgets.bar import Bar, Row, joined
+from nodwyn_tui.ui.widgets.entries import duration
+from nodwyn_tui.ui.widgets.lines import Span, cells
+from nodwyn_tui.ui.widgets.visible import one_line
+
+KINDS: dict[SegmentKind, tuple[str, str]] = {
+    "system": ("█", "system prompt and tools"),
+    "summary": ("▚", "summaries, handover note"),
+    "history": ("▓", "earlier turns"),
+    "images": ("▞", "images"),
+    "fresh": ("░", "fresh context"),
+    "new": ("▒", "this turn"),
+}
+"""Each segment's glyph, so that colour is not all, and its meaning."""
+_BETWEEN = Span(" · ", "faint")
+_FREE = "─"
+
+
+class Meter(Bar):
+    """`state` is the window's last known state. `one_row` leaves the bar out on low screens."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.state: MeterChanged | None = None
+        self.one_row = False
+
+    def bar_rows(self, width: int) -> Iterator[Row]:
+        room = width - 2
+        if self.state is None:
+            if not self.one_row:
+                yield (Span(" "), Span(_FREE * room, "faint"))
+            yield (Span(" "), Span("the window is empty", "dim"))
+            return
+        if not self.one_row:
+            yield (Span(" "), *bar(self.state, room))
+        yield (Span(" "), *facts(self.state, room))
+
+
+def bar(state: MeterChanged, width: int) -> Row:
+    """The window up to its ceiling in `width` cells: segments, free room, and the marks."""
+    scale = max(state.ceiling, state.used, 1)
+    glyphs = [*_filled(state.segments, scale, width)]
+    used = len(glyphs)
+    glyphs += [(_FREE, "faint")] * (width - used)
+    _write(glyphs, width - len("ceiling"), "ceiling", used, edge=width)
+    high, low = (min(mark * width // scale, width - 1) for mark in (state.high, state.low))
+    _write(glyphs, high, "┊high", used, edge=width - len("ceiling"))
+    _write(glyphs, low, "┊low", used, edge=high)
+    return tuple(_grouped(glyphs))
+
+
+def facts(state: MeterChanged, width: int) -> Row:
+    """The figures, the least of them left out where the row is short."""
+    parts: list[tuple[int, Row]] = [
+        (0, _used(state)),
+        (1, _cached(state)),
+        (2, (Span(one_line(state.next_event), "dim"),) if state.next_event else ()),
+        (3, (Span(f"${state.cost_usd:,.2f}", "dim"),) if state.cost_usd is not None else ()),
+        (5, (Span(duration(state.elapsed_ms), "dim"),) if state.elapsed_ms is not None else ()),
+        (4, _context(state)),
+    ]
+    while cells(joined([part for _, part in parts], _BETWEEN)) > width and len(parts) > 1:
+        parts.remove(max(parts, key=lambda part: part[0]))
+    return joined([part for _, part in parts], _BETWEEN)
+
+
+def tokens(count: int) -> str:
+    """Tokens for the eye: `812`, `31.2k`, `66k`, `1.05M`."""
+    if count < 1000:
+        return str(count)
+    if count < 99_950:
+        return f"{count / 1000:.1f}k".replace(".0k", "k")
+    if count < 999_500:
+        return f"{count / 1000:.0f}k"
+    return f"{count / 1_000_000:.2f}M"
+
+
+def _used(state: MeterChanged) -> Row:
+    return (
+        Span(tokens(state.used), "strong"),
+        Span(f" of {tokens(state.ceiling)}"),
+        Span(f" {state.source}", "dim"),
+    )
+
+
+def _cached(state: MeterChanged) -> Row:
+    last, session = state.cached_reply, state.cached_session
+    if last is None and session is None:
+        return (Span("cached unknown", "dim"),)
+    shown = "unknown" if last is None else f"{last:.0%}"
+    whole = "" if session is None else f", session {session:.0%}"
+    return (Span("cached ", "dim"), Span(shown, "success"), Span(whole, "dim"))
+
+
+def _context(state: MeterChanged) -> Row:
+    return (Span(f"context {tokens(state.context)}, {one_line(state.context_from)}", "dim"),)
+
+
+def _filled(segments: Sequence[Segment], scale: int, width: int) -> Iterator[tuple[str, str]]:
+    """Each segment's cells; one that holds anything has at least one."""
+    total = drawn = 0
+    for segment in segments:
+        total += segment.tokens
+        size = max(round(total * width / scale) - drawn, 1 if segment.tokens else 0)
+        size = min(size, width - drawn)
+        drawn += size
+        yield from [(KINDS[segment.kind][0], f"m-{segment.kind}")] * size
+
+
+def _write(glyphs: list[tuple[str, str]], at: int, label: str, used: int, *, edge: int) -> None:
+    """A mark at its cell, and as much of its label as stands on free room before `edge`."""
+    fits = at + len(label) <= edge
+    for n, glyph in enumerate(label):
+        if glyph == "┊" or (fits and at + n >= used):
+            glyphs[at + n] = (glyph, "" if glyph == "┊" else "dim")
+
+
+def _grouped(glyphs: list[tuple[str, str]]) -> Iterator[Span]:
+    text, role = "", ""
+    for glyph, its_role in glyphs:
+        if its_role != role and text:
+            yield Span(text, role)
+            text = ""
+        text, role = text + glyph, its_role
+    yield Span(text, role)

@@ -1,0 +1,131 @@
+"""What the person is told beside the conversation: remarks that pass, states that last, messages
+that wait. Rows from parts, never markup (C56).
+"""
+
+from collections.abc import Iterator
+
+from textual import events
+from textual.message import Message
+from textual.timer import Timer
+
+from nodwyn_tui.link.events import Notice, Unsaved
+from nodwyn_tui.ui.widgets.bar import Bar, Row
+from nodwyn_tui.ui.widgets.lines import Span, cut, wrap
+from nodwyn_tui.ui.widgets.visible import one_line
+
+_PASSES_S = 8.0
+_MARKS = {"info": ("·", "dim"), "warning": ("!", "warning"), "error": ("✗", "error")}
+_MOST_ROWS = 3
+
+
+class NoticeBar(Bar):
+    """The latest remark. One of level `info` passes by itself; the others stay until `clear`."""
+
+    class Clicked(Message):
+        """The remark's details are wanted."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.notice: Notice | None = None
+        self._passing: Timer | None = None
+
+    def tell(self, notice: Notice) -> None:
+        """Show a remark."""
+        self.notice = notice
+        if self._passing is not None:
+            self._passing.stop()
+            self._passing = None
+        if notice.level == "info":
+            self._passing = self.set_timer(_PASSES_S, self.clear)
+        self.redraw()
+
+    def clear(self) -> None:
+        """Take the remark away."""
+        if self.notice is not None:
+            self.notice = None
+            self.redraw()
+
+    def bar_rows(self, width: int) -> Iterator[Row]:
+        if self.notice is None:
+            return
+        mark, role = _MARKS[self.notice.level]
+        text = [Span(one_line(self.notice.text), role)]
+        if self.notice.detail:
+            text.append(Span("  F2 shows more", "dim"))
+        rows = list(wrap(text, width - 4))
+        for n, row in enumerate(rows[:_MOST_ROWS]):
+            last = n == _MOST_ROWS - 1 and len(rows) > _MOST_ROWS
+            shown = cut([*row, Span(" …", "dim")], width - 4) if last else row
+            yield (Span(f" {mark} " if n == 0 else "   ", role), *shown)
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        if self.notice is not None and self.notice.detail:
+            self.post_message(self.Clicked())
+
+
+class StandingBar(Bar):
+    """States that are shown as long as they last (C68)."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._unsaved = Unsaved(count=0)
+        self._read_only = ""
+        self._worker = ""
+
+    def set_unsaved(self, unsaved: Unsaved) -> None:
+        """How much the disk has not taken."""
+        self._unsaved = unsaved
+        self.redraw()
+
+    def set_read_only(self, why: str) -> None:
+        """Why nothing can be sent; '' if it can."""
+        self._read_only = why
+        self.redraw()
+
+    def set_worker(self, state: str) -> None:
+        """What became of the worker; '' if it works."""
+        self._worker = state
+        self.redraw()
+
+    def bar_rows(self, width: int) -> Iterator[Row]:
+        if self._unsaved.count:
+            count = self._unsaved.count
+            yield from _alert(
+                "NOT SAVED",
+                f"{count:,} {'event' if count == 1 else 'events'} held in memory:"
+                f" {self._unsaved.why}. Nodwyn keeps trying.",
+                width,
+                "alarm",
+            )
+        if self._read_only:
+            yield from _alert("READ ONLY", self._read_only, width, "alert")
+        if self._worker:
+            yield from _alert("WORKER", self._worker, width, "alert")
+
+
+class QueueBar(Bar):
+    """Messages that wait for the run."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.texts: tuple[str, ...] = ()
+
+    def bar_rows(self, width: int) -> Iterator[Row]:
+        for n, text in enumerate(self.texts[:_MOST_ROWS]):
+            more = len(self.texts) - _MOST_ROWS
+            tail = f"  and {more} more" if n == _MOST_ROWS - 1 and more > 0 else ""
+            head = Span(" next " if n == 0 else "      ", "accent")
+            body = cut([Span(one_line(text))], width - 7 - len(tail))
+            yield (head, *body, Span(tail, "dim"))
+
+
+def _alert(name: str, text: str, width: int, role: str) -> Iterator[Row]:
+    head = f" {name} "
+    for n, row in enumerate(wrap([Span(one_line(text), "warning")], width - len(head) - 3)):
+        yield (
+            Span(" "),
+            Span(head if n == 0 else " " * len(head), role if n == 0 else ""),
+            Span(" "),
+            *row,
+        )

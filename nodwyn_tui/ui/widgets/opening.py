@@ -1,0 +1,83 @@
+"""What stands at the top of a session: where it is, what is wrong, and what to do first."""
+
+from collections.abc import Iterator
+
+from nodwyn_tui import __version__
+from nodwyn_tui.link.events import Opened
+from nodwyn_tui.ui.widgets.header import MODES, short_path
+from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, expand_tabs, wrap
+from nodwyn_tui.ui.widgets.visible import visible
+
+_KEYS = (
+    ("Enter", "sends, Ctrl+J breaks the line"),
+    ("/", "lists the commands, F1 all keys"),
+    ("Esc", "stops what goes on"),
+    ("Tab", "goes to the conversation and back"),
+)
+
+
+class Opening:
+    """The opening of a session, laid out for any width."""
+
+    def __init__(self, opened: Opened | None = None) -> None:
+        self._opened = opened
+
+    def __call__(self, width: int) -> list[Line]:
+        opened = self._opened
+        if opened is None:
+            return [BLANK]
+        lines = [BLANK, *_title(opened, width)]
+        if opened.problems:
+            lines += [BLANK, *_problems(opened, width)]
+        if not opened.model:
+            lines += [BLANK, *_setup(opened, width)]
+        else:
+            lines += [BLANK, *_first_steps(opened, width)]
+        return lines
+
+
+def _title(opened: Opened, width: int) -> Iterator[Line]:
+    yield Line((Span("nodwyn", "heading"), Span(f" {__version__}", "dim")))
+    branch = f" · {visible(opened.branch)}" if opened.branch else ""
+    place = short_path(opened.workspace, width - len(branch))
+    yield from _wrapped([Span(place), Span(branch, "secondary")], width)
+
+
+def _problems(opened: Opened, width: int) -> Iterator[Line]:
+    count = len(opened.problems)
+    head = "A problem" if count == 1 else f"{count} problems"
+    yield Line((Span(f"{head} in the configuration", "warning strong"),))
+    for problem in opened.problems:
+        mark = Span("! ", "warning") if problem.warning else Span("✗ ", "error")
+        for row in visible(problem.text).split("\n"):
+            yield from _wrapped([Span(row)], width, mark)
+            mark = Span("  ")
+
+
+def _setup(opened: Opened, width: int) -> Iterator[Line]:
+    yield Line((Span("No model is set up yet", "accent strong"),))
+    for row in expand_tabs(visible(opened.setup)).split("\n"):
+        yield from _wrapped([Span(row)], width)
+    yield BLANK
+    tour = [Span("Ctrl+T", "key"), Span("  opens the tour: a scripted guide, no model needed")]
+    yield from _wrapped(tour, width)
+
+
+def _first_steps(opened: Opened, width: int) -> Iterator[Line]:
+    if opened.tour:
+        text = "This is the tour: a scripted guide answers here, not a model. Try what you like."
+        yield from _wrapped([Span(text, "accent")], width)
+        yield BLANK
+    means = MODES[opened.mode][1]
+    mode = [Span("Mode "), Span(opened.mode, MODES[opened.mode][0]), Span(f": {means}.", "dim")]
+    yield from _wrapped([*mode, Span(" Shift+Tab changes it.", "dim")], width)
+    yield BLANK
+    for key, what in _KEYS:
+        yield from _wrapped([Span(what, "dim")], width, Span(f"{key:<7}", "key"))
+
+
+def _wrapped(spans: list[Span], width: int, head: Span | None = None) -> Iterator[Line]:
+    lead = len(head.text) if head else 0
+    for n, row in enumerate(wrap(spans, width - lead)):
+        start = (head if n == 0 else Span(" " * lead),) if head else ()
+        yield Line((*start, *row), soft=n > 0)

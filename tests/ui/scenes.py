@@ -1,0 +1,189 @@
+"""Recorded event sequences: what a worker tells in the situations that the pictures show."""
+
+from dataclasses import replace
+
+from nodwyn_tui.link import events as up
+from tests.ui.backend import OPENED
+
+METER = up.MeterChanged(
+    segments=(
+        up.Segment(kind="system", tokens=3_800),
+        up.Segment(kind="summary", tokens=1_500),
+        up.Segment(kind="history", tokens=19_000),
+        up.Segment(kind="images", tokens=1_100),
+        up.Segment(kind="fresh", tokens=700),
+        up.Segment(kind="new", tokens=5_100),
+    ),
+    used=31_200,
+    source="reported",
+    high=52_000,
+    low=26_000,
+    ceiling=66_000,
+    context=98_304,
+    context_from="configured",
+    cached_reply=0.98,
+    cached_session=0.91,
+    next_event="next trim in ~12 steps",
+    cost_usd=0.04,
+    elapsed_ms=12_300,
+)
+
+REPLY = """\
+The path is joined by hand in `app/auth.py`, so a Windows base ending in `\\` gives **two**
+separators and the lookup misses. Two things follow:
+
+1. `Path(base) / name` joins it right on every system.
+2. The test compares text; it should compare `Path` values.
+
+```python
+def token_file(base: str, name: str) -> Path:
+    return Path(base) / name  # one separator
+```
+
+| system | before | after |
+|:-------|-------:|:-----:|
+| Linux  | ok     | ok    |
+| Windows| failed | ok    |
+
+See [the docs](https://docs.python.org/3/library/pathlib.html) for more.
+"""
+
+DIFF = """\
+--- app/auth.py
++++ app/auth.py
+@@ -10,7 +10,7 @@
+ from app import settings
+ 
+ 
+ def token_file(base: str, name: str) -> Path:
+-    p = base + "/" + name
++    p = Path(base) / name
+     return p
+"""
+
+
+def entry(number: int, kind: up.EntryKind, text: str = "", **more: object) -> up.Entry:
+    """An entry with its body, as live ones come."""
+    body = more.pop("body", up.Body(text=text))
+    return up.Entry(
+        id=f"{number:08}",
+        seq=number,
+        kind=kind,
+        preview=text[:240],
+        size=len(text),
+        body=body,
+        **more,
+    )
+
+
+def call(
+    number: int, tool: str, title: str, status: up.CallStatus = "ok", **more: object
+) -> up.Entry:
+    """A call's entry."""
+    more.setdefault("ms", 400)
+    return entry(
+        number, "call", tool=tool, title=title, status=status, call_id=f"c{number}", **more
+    )
+
+
+TALK = (
+    entry(4, "user", "The login test fails on Windows. Find out why and fix it."),
+    entry(6, "thinking", "Where is the path made?", ms=4_000),
+    call(7, "fs-search", 'fs-search "login" · 12 lines'),
+    call(8, "fs-read", "fs-read app/auth.py · 212 lines", ms=60),
+    call(
+        9,
+        "shell",
+        "shell uv run pytest -q tests/test_login.py",
+        "failed",
+        text="FAILED tests/test_login.py::test_token_path\nAssertionError: 'C:\\\\a/b' != 'C:\\\\a\\\\b'",
+        ms=132_000,
+    ),
+    entry(10, "assistant", REPLY),
+)
+
+
+def conversation() -> list[up.UpEvent]:
+    """A question, thinking, calls and a reply."""
+    return [
+        OPENED,
+        up.EntriesLoaded(entries=TALK, done=True),
+        METER,
+        up.RunStarted(run=1),
+        up.RunEnded(why="done", requests=3, changed_files=("app/auth.py",)),
+    ]
+
+
+def approval() -> list[up.UpEvent]:
+    """An edit waits for the person."""
+    edit = call(12, "fs-edit", "fs-edit app/auth.py", "waiting", ms=None)
+    return [
+        OPENED,
+        up.EntriesLoaded(entries=TALK[:4], done=True),
+        METER,
+        up.RunStarted(run=1),
+        up.EntryAdded(entry=edit),
+        up.ApprovalAsked(
+            call_id="c12",
+            entry_id=edit.id,
+            tool="fs-edit",
+            title="fs-edit app/auth.py",
+            diff=DIFF,
+            touches=("app/auth.py",),
+            pattern="fs-edit: app/auth.py",
+        ),
+    ]
+
+
+def streaming() -> list[up.UpEvent]:
+    """A reply is being written."""
+    return [
+        OPENED,
+        up.EntriesLoaded(entries=TALK[:4], done=True),
+        METER,
+        up.RunStarted(run=1),
+        up.RequestSent(seq=11, model="qwen3-coder:30b"),
+        up.ReplyPiece(kind="thinking", text="The base may end in a separator. " * 9),
+        up.ReplyPiece(kind="text", text=REPLY[:430]),
+    ]
+
+
+def no_model() -> list[up.UpEvent]:
+    """Nothing is configured."""
+    return [
+        replace(
+            OPENED,
+            model="",
+            server="",
+            provider="",
+            setup=(
+                "No local Ollama answers at http://127.0.0.1:11434, and no key was found in the"
+                " environment.\n\nStart Ollama and pull a model, or put a [models.NAME] entry into"
+                " config.toml, then open Nodwyn again."
+            ),
+            problems=(
+                up.Problem(text="config.toml:12: models.fast: unknown server 'opnrouter'"),
+                up.Problem(text="config.toml:20: ui.color: unknown key", warning=True),
+            ),
+        )
+    ]
+
+
+def unsaved() -> list[up.UpEvent]:
+    """The disk is full while messages wait."""
+    return [
+        *conversation()[:-1],
+        up.Queued(texts=("And add a test for a base without a separator.", "Then tidy up.")),
+        up.Unsaved(count=12, why="No space left on device: /src/app/.nodwyn/sessions"),
+    ]
+
+
+MODELS = up.ModelsListed(
+    models=(
+        up.ModelChoice(name="local", detail="qwen3-coder:30b on ollama, 96k", current=True),
+        up.ModelChoice(name="cloud", detail="anthropic/claude-sonnet-5.5 on openrouter, 1M"),
+        up.ModelChoice(name="ollama/gemma3:27b", detail="17 GB, 128k"),
+        up.ModelChoice(name="ollama/[bold]odd[/]:x", detail="a name in brackets"),
+    ),
+    failures=("groq: no key (GROQ_API_KEY is not set)",),
+)

@@ -278,7 +278,9 @@ def test_a_folder_or_a_huge_file_is_a_problem(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["a = " + "[" * 5000, "a = " + "9" * 5000, "[" + "a." * 3000 + "a]"]
+    "text",
+    ["a = " + "[" * 5000, "a = " + "9" * 5000, "[" + "a." * 3000 + "a]"],
+    ids=["nested lists", "a long number", "a deep table"],
 )
 def test_absurd_files_are_a_problem(tmp_path: Path, text: str) -> None:
     assert len(load(tmp_path, text).problems) == 1

@@ -1,17 +1,15 @@
 """The whole tour through the real worker: its tools, approvals, log and sample project."""
 
 import asyncio
-import functools
 from pathlib import Path
 
 import pytest
 
-from nodwyn_tui.agent import worker
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import LocalLink
+from nodwyn_tui.tour import server
 from nodwyn_tui.tour.chapters import CHAPTERS, FAREWELL
-from nodwyn_tui.tour.server import TourServer
 from nodwyn_tui.wiring import work
 
 
@@ -49,7 +47,7 @@ async def take_the_tour(allow: bool) -> tuple[list[up.UpEvent], list[str]]:
 @pytest.fixture(autouse=True)
 def at_once_and_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NODWYN_HOME", str(tmp_path))
-    monkeypatch.setattr(worker.tour_server, "TourServer", functools.partial(TourServer, pace=0))
+    monkeypatch.setattr(server, "PACE", 0)
 
 
 async def test_allowed_everything_the_project_is_mended(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
+from nodwyn_tui.domain import words
 from nodwyn_tui.domain.deltas import Finish
 from nodwyn_tui.domain.parts import ReplyPart
 from nodwyn_tui.domain.recipe import Recipe
@@ -19,8 +20,8 @@ from nodwyn_tui.errors import ErrorKind
 Purpose = Literal["turn", "handover", "subagent", "test"]
 Decision = Literal["allowed", "refused"]
 Scope = Literal["once", "session", "always", "mode"]
-Mode = Literal["plan", "ask", "edits", "auto"]
-RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]
+Mode = words.Mode
+RunEndWhy = words.RunEndWhy
 PlanState = Literal["todo", "doing", "done"]
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.words import Mode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

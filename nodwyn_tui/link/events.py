@@ -7,8 +7,8 @@ read. Everything in them that a model, a tool, a file or a server wrote is plain
 from dataclasses import dataclass
 from typing import Literal
 
-from nodwyn_tui.domain.events import Mode, RunEndWhy
 from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.domain.words import Mode, RunEndWhy
 
 EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
 EntryState = Literal["in", "cut", "elided", "folded", "behind", "outside"]

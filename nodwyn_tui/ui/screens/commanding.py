@@ -2,7 +2,7 @@
 
 from typing import assert_never, cast, get_args
 
-from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash

@@ -5,7 +5,7 @@ from typing import ClassVar, get_args
 
 from textual.binding import Binding, BindingType
 
-from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.link import commands
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import commands as slash

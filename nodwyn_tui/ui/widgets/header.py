@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.link.events import ModelChanged, Opened
 from nodwyn_tui.ui.widgets.bar import Bar, Row, joined
 from nodwyn_tui.ui.widgets.lines import Span, cells, cut_text

@@ -1,0 +1,8 @@
+"""Words that the log and the link share. Apart from `events.py`, so that the screen, which knows
+only the words, need not load every kind of log line before its first paint (PERF-1).
+"""
+
+from typing import Literal
+
+Mode = Literal["plan", "ask", "edits", "auto"]
+RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]

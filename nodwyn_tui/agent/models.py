@@ -78,8 +78,9 @@ class Models:
 
     def setup(self) -> str:
         """What to do where no model was found."""
-        ollama = self.loaded.servers["ollama"].base_url
-        return SETUP.format(ollama=ollama, config=self.loaded.file)
+        ollama = self.loaded.servers.get("ollama")
+        where = ollama.base_url if ollama else "no address: its entry in config.toml is wrong"
+        return SETUP.format(ollama=where, config=self.loaded.file)
 
     async def target(self, choice: ModelChoice, session: str) -> Found:
         """A choice made ready: its key read, its context asked for."""
@@ -139,7 +140,9 @@ class Models:
 
     async def _from_ollama(self) -> ModelChoice | None:
         """The first model of a local Ollama, if one answers."""
-        server = self.loaded.servers["ollama"]
+        server = self.loaded.servers.get("ollama")
+        if server is None:
+            return None
         try:
             provider = await self._provider("ollama", server)
             listings = await provider.catalogue.models()
@@ -158,7 +161,7 @@ class Models:
             base_url=server.base_url,
             secret=secret,
             auth=server.auth or "bearer",
-            ca_file=server.ca_file,
+            ca_file=server.ca_file or self._environment.ca_file,
             insecure=server.insecure,
             timeouts=Timeouts(**server.timeouts.model_dump()),
         )
@@ -172,7 +175,11 @@ class Models:
 
 def _listed_servers(loaded: Loaded) -> list[str]:
     """Servers whose listing is short and free to ask: the person's own, and Ollama."""
-    return [*dict.fromkeys(["ollama", *loaded.settings.servers])]
+    return [
+        name
+        for name in dict.fromkeys(["ollama", *loaded.settings.servers])
+        if name in loaded.servers
+    ]
 
 
 def _context(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[int, str]:

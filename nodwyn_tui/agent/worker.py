@@ -186,10 +186,10 @@ class Worker:
         """The folder of the session to resume; `None` for a new one."""
         workspace, state = Path(command.workspace), self._home.rooms.state
         if command.resume == "last":
-            spoken = [s for s in sessions.list_sessions(workspace, state) if s.first_message]
-            if spoken:
-                return spoken[0].folder
-            text = "no earlier session in this folder: this is a new one"
+            for facts in sessions.list_sessions(workspace, state):
+                if facts.first_message and places.created_here(facts.id, state):
+                    return facts.folder
+            text = "you have no earlier session in this folder: this is a new one"
             self._back.emit(up.Notice(level="info", text=text))
             return None
         return sessions.find(command.resume, workspace, state) if command.resume else None

@@ -40,7 +40,16 @@ def new_session(workspace: Path, state: Path, name: str) -> Path:
         folder = fallback
     with contextlib.suppress(StoreError):  # the session is there; only seeking it from afar is not
         remember(workspace, state)
+        make_private_dir(state / "created")
+        write_whole(state / "created" / name, b"", 0o600)
     return folder
+
+
+def created_here(name: str, state: Path) -> bool:
+    """Whether a session was begun by this person's own program. A repository may bring folders of
+    its own making along, and no session of those goes on without being named (SEC-4).
+    """
+    return (state / "created" / name).is_file()
 
 
 def make_session_folder(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """What goes wrong outside: servers, keys, disks. The person is told what to do, nothing is lost."""
 
 import os
+import shutil
 import time
 from email.utils import formatdate
 from pathlib import Path
@@ -178,3 +179,16 @@ async def test_tour_runs_the_whole_program_without_a_model(rig: Rig) -> None:
     assert {call.name for call in rig.of(ev.ToolCall)} >= {"fs-list", "fs-read", "fs-edit", "shell"}
     shells = [result for result in rig.of(ev.ToolResult) if result.name == "shell"]
     assert [result.is_error for result in shells] == [True, False], "the bug is found, then mended"
+
+
+async def test_session_that_a_repository_brought_along_is_never_gone_on_with(rig: Rig) -> None:
+    """SEC-4: a planted log could bring a system prompt; only naming it opens it."""
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        await rig.close()
+        shutil.rmtree(rig.home / "state" / "created")
+        opened = await rig.open(resume="last")
+        assert (await rig.until(up.EntriesLoaded)).entries == ()
+        assert opened.history == ("go",)

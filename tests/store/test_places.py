@@ -11,6 +11,7 @@ import pytest
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.places import (
     SESSION_ID,
+    created_here,
     discard,
     known_workspaces,
     make_session_folder,
@@ -105,3 +106,10 @@ def test_empty_session_is_discarded_whole(tmp_path: Path) -> None:
     assert list(folder.parent.iterdir()) == []
     with pytest.raises(StoreError, match="cannot remove"):
         discard(folder)
+
+
+def test_session_that_a_repository_brought_along_is_not_ones_own(tmp_path: Path) -> None:
+    """SEC-4."""
+    folder = new_session(tmp_path / "ws", tmp_path / "state", new_id(NOW))
+    assert created_here(folder.name, tmp_path / "state")
+    assert not created_here("20260101T000000Z-00000000", tmp_path / "state")

@@ -23,7 +23,10 @@ MARK = "NODWYN_PROCESS"
 put itself into."""
 
 _CHUNK = 256 * 1024
-_POLL_S = 0.02
+_POLL_S = 0.05
+_KILL_S = 1.0
+"""Seconds in which a killed process is gone; one that waits for a broken disk may not be."""
+
 _PROC = Path("/proc")
 
 
@@ -102,7 +105,8 @@ class Process:
 
     async def _end(self, grace_s: float) -> None:
         await end_group(self.pid, grace_s)
-        await self._inner.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._inner.wait(), _KILL_S)
 
 
 async def start(
@@ -144,12 +148,19 @@ async def end_group(group: int, grace_s: float = GRACE_S) -> None:
     """Ends every process of a group: politely, and after `grace_s` seconds by force."""
     _signal(group, signal.SIGTERM)
     _signal(group, signal.SIGCONT)  # a stopped process takes no other signal
-    deadline = asyncio.get_running_loop().time() + grace_s
+    await _gone(group, grace_s)
+    if alive(group):
+        _signal(group, signal.SIGKILL)
+        await _gone(group, _KILL_S)
+
+
+async def _gone(group: int, seconds: float) -> None:
+    """Waits until no process of a group runs, but no longer than `seconds`."""
+    deadline = asyncio.get_running_loop().time() + seconds
     while (  # noqa: ASYNC110 - the system tells nobody when a group is empty
         alive(group) and asyncio.get_running_loop().time() < deadline
     ):
         await asyncio.sleep(_POLL_S)
-    _signal(group, signal.SIGKILL)
 
 
 def alive(group: int) -> bool:
@@ -165,9 +176,13 @@ def alive(group: int) -> bool:
 
 
 def leftovers(process: Process) -> tuple[Leftover, ...]:
-    """What still runs of all that `process` started: its session, and whoever bears its mark. Empty
-    where the system has no `/proc`. Looks at every process; call it in a thread.
+    """What still runs of all that `process` started: its session, and whoever bears its mark. Where
+    the system has no `/proc`, the group alone is known, without its command. Looks at every
+    process; call it in a thread.
     """
+    if not _PROC.is_dir():
+        group = Leftover(pid=process.pid, command="", apart=False)
+        return (group,) if alive(process.pid) else ()
     wanted = f"{MARK}={process.mark}".encode() if process.mark else None
     found = []
     for one in _processes():

@@ -8,7 +8,15 @@ from pydantic import BaseModel, ConfigDict
 
 from nodwyn_tui.domain.request import Json, ToolSpec
 
-_DROPPED = ("title", "default", "additionalProperties")
+_DROPPED = frozenset(
+    {
+        *("$defs", "title", "default", "additionalProperties"),
+        *("minLength", "maxLength", "maxItems", "pattern"),
+    }
+)
+"""What only pydantic needs. A bound on a length would make the grammars huge that local servers
+build from a schema; a call that goes over it is told so.
+"""
 
 
 class Model(BaseModel):
@@ -42,8 +50,8 @@ def _trimmed(schema: Json, definitions: dict[str, Json]) -> Any:
     for key, value in schema.items():
         if key == "properties":
             out[key] = {name: _trimmed(item, definitions) for name, item in value.items()}
-        elif key not in (*_DROPPED, "$defs") and not (
-            key == "description" and "properties" in schema
-        ):
+        elif key == "const":  # some servers know lists of values only
+            out["enum"] = [value]
+        elif key not in _DROPPED and not (key == "description" and "properties" in schema):
             out[key] = _trimmed(value, definitions)
     return out

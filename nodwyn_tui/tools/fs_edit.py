@@ -48,8 +48,8 @@ class FsEdit:
         self._home = home
         self.spec = spec_of(
             "fs-edit",
-            "Replace old, an exact text (no line numbers) that stands once in the file, by new;"
-            " with all, everywhere.",
+            "Replace old by new in a file. old: exact text, without line numbers, that stands there"
+            " once; all: true replaces every place.",
             EditArguments,
         )
 

@@ -48,7 +48,7 @@ class FsRead:
         self._home = home
         self.spec = spec_of(
             "fs-read",
-            "Read a text file, with line numbers. start and end pick lines, from 1.",
+            "Read a text file, with line numbers. start and end pick lines, counted from 1.",
             ReadArguments,
         )
 
@@ -89,6 +89,8 @@ def look(title: str, place: Place) -> Ask:
 
 def nearest(place: Place) -> str:
     """A sentence with the names that a missing path may have meant, '' without any."""
+    if place.base and not place.base.is_dir():
+        return " The workspace's folder itself is not there any more."
     parent = place.path.parent
     while not parent.is_dir():
         parent = parent.parent

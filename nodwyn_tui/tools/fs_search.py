@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -33,6 +33,7 @@ TOTAL = 150
 LONGEST_LINE = 240
 TIME_LIMIT_S = 30.0
 _LONGEST_RECORD = 4 * 1024 * 1024
+_MOST_SAID = 20
 _BEFORE = 80
 """Characters shown before a match far into a long line."""
 
@@ -139,22 +140,29 @@ def _child(pattern: str, place: Place, root: Path) -> list[str]:
 async def _follow(process: processes.Process, found: "_Found") -> str:
     """Gives the records to `found` until it has enough; returns why a pattern was refused."""
     said: list[str] = []
-    rest = b""
-    while (piece := await process.read()) and not found.full:
-        *lines, rest = (rest + piece).split(b"\n")
-        for line in lines:
-            if line.startswith(b"{"):
-                found.take(line)
-            elif len(said) < 20:
-                said.append(line.decode("utf-8", "replace").strip())
-        if len(rest) > _LONGEST_RECORD:  # a line of megabytes: its start shows where it is
-            rest = rest[:1] + b"\n"
-            found.unread += 1
-    if found.full:
-        return ""
+    async for line in _lines(process, found):
+        if line.startswith(b"{"):
+            found.take(line)
+        elif len(said) < _MOST_SAID:
+            said.append(line.decode("utf-8", "replace").strip())
+        if found.full:
+            return ""
     code = await process.wait()
     refused = code == 2 and not found.files and any("regex" in line for line in said)
     return visible(" ".join(said)[:300]) if refused else ""
+
+
+async def _lines(process: processes.Process, found: "_Found") -> AsyncIterator[bytes]:
+    """The lines of the output; one of megabytes is passed over and counted."""
+    rest, over = b"", False
+    while piece := await process.read():
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines[over:]:
+            yield line
+        over = over and not lines
+        if over or len(rest) > _LONGEST_RECORD:
+            found.unread += not over
+            rest, over = b"", True
 
 
 @dataclass(slots=True)

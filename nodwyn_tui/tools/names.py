@@ -9,9 +9,8 @@ LONGEST_SHOWN = 400
 
 _PLAIN = re.compile(r"[\w./+@,=#%^][\w./+@,=#%^~-]*\Z")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\Z', re.DOTALL)
-_ESCAPE = re.compile(
-    r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U([0-9a-f]{8})|(.))", re.IGNORECASE | re.DOTALL
-)
+_HEX = "[0-9a-fA-F]"
+_ESCAPE = re.compile(rf"\\(?:x({_HEX}{{2}})|u({_HEX}{{4}})|U({_HEX}{{8}})|(.))", re.DOTALL)
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r"}
 _BY_CHARACTER = {char: "\\" + letter for letter, char in _LETTERS.items()} | {
     '"': '\\"',

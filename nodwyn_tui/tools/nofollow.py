@@ -31,9 +31,10 @@ def opened(place: Place) -> Iterator[BinaryIO]:
             fd = os.open(name, _READ | _NO_FOLLOW, dir_fd=folder)
     except OSError as error:
         raise refusal(place, error) from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise ToolError(f"{place.shown} is no regular file; use the shell tool for it.")
     with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise ToolError(f"{place.shown} is no regular file; use the shell tool for it.")
         yield file
 
 

@@ -1,6 +1,8 @@
 """`plan-write`: the plan of the session, written anew as a whole."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
 
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.events import PlanItem, PlanState
@@ -8,10 +10,14 @@ from nodwyn_tui.tools.arguments import Model, spec_of
 from nodwyn_tui.tools.base import Ask, Context, Effect, Outcome
 
 
+def _whole(value: object) -> object:
+    return clean(value) if isinstance(value, str) else value
+
+
 class Step(Model):
     """A step of the plan."""
 
-    text: str = Field(min_length=1, max_length=500)
+    text: Annotated[str, BeforeValidator(_whole)] = Field(min_length=1, max_length=500)
     state: PlanState = "todo"
 
 
@@ -38,7 +44,7 @@ class PlanWrite:
         return Ask(title=f"Write a plan of {len(arguments.items)} steps")
 
     async def run(self, arguments: PlanArguments, context: Context) -> Outcome:
-        items = [PlanItem(text=clean(item.text), state=item.state) for item in arguments.items]
+        items = [PlanItem(text=item.text, state=item.state) for item in arguments.items]
         context.plan.write(items)
         done = sum(item.state == "done" for item in items)
         return Outcome(text=f"plan noted: {done} of {len(items)} steps done", lines=1)

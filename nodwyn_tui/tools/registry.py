@@ -95,8 +95,7 @@ def _no_constant(name: str) -> Json:
 
 
 def _not_json(text: str, error: json.JSONDecodeError) -> str:
-    cut = error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated string")
-    if cut:
+    if _is_cut(text, error):
         return (
             f"the arguments end in the middle, after {len(text):,} characters: the reply was cut"
             " off. Nothing was run or written. Call again with less in one call: write a long file"
@@ -106,6 +105,17 @@ def _not_json(text: str, error: json.JSONDecodeError) -> str:
     return (
         f"the arguments are no valid JSON ({error.msg}, at character {error.pos + 1}, near"
         f" {json.dumps(near)}); nothing was run. Send one JSON object."
+    )
+
+
+def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether the text is wrong only in that it ends: in a text, an escape, a word or between."""
+    rest = text[error.pos :].rstrip()
+    return (
+        not rest
+        or error.msg.startswith("Unterminated string")
+        or ("escape" in error.msg and len(rest) <= len("uXXXX"))
+        or any(word.startswith(rest) for word in ("true", "false", "null", "-"))
     )
 
 

@@ -4,8 +4,9 @@ import asyncio
 import secrets
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
+from typing import Any, TypeVar
 
 from pydantic import Field
 
@@ -27,6 +28,9 @@ LINGER_S = 0.2
 _PROGRESS_S = 0.1
 _MOST_TAKEN = 1024 * 1024
 _MOST_NAMED = 5
+_INTERRUPTED = "[interrupted]"
+
+Result = TypeVar("Result")
 
 
 class ShellArguments(Model):
@@ -54,7 +58,7 @@ class Shell:
         self.spec = spec_of(
             "shell",
             "Run a bash command in the workspace; cd and export last for later calls. No terminal,"
-            " no input. Time limit timeout_s, default 120.",
+            " no input. Ends after timeout_s seconds (default 120). For files prefer the fs tools.",
             ShellArguments,
         )
 
@@ -99,31 +103,24 @@ class Shell:
         with tempfile.TemporaryFile() as state:
             process = await self._start(arguments.command, folder, state.fileno())
             reading = asyncio.create_task(_read(process, capture, context))
-            try:
-                async with asyncio.timeout(arguments.timeout_s):
-                    code: int | None = await process.wait()
-            except TimeoutError:
-                code = None
-                await process.end()
-            except asyncio.CancelledError:
-                await process.end()
-                rest = await self._settle(process, reading, capture, context.artifacts)
-                raise Interrupted(_outcome(capture, ["[interrupted]", *_named(rest)])) from None
-            rest = await self._settle(process, reading, capture, context.artifacts)
-            notes = [moved] if moved else []
-            if code is None:
-                notes.append(f"[ended after {arguments.timeout_s} s, the time limit]")
-            else:
-                notes.append(f"[exit code {code}]")
+            code, note = await _waited(process, arguments.timeout_s)
+            rest = await carried_through(
+                self._finish(process, reading, capture, context.artifacts, end=code is None)
+            )
+            notes = [note]
+            if code is not None:
                 notes += self._keep(read_state(state.fileno()), folder)
-            return _outcome(capture, [*notes, *_named(rest)], is_error=code != 0)
+        outcome = _outcome(capture, [*notes, *moved, *_named(rest)], is_error=code != 0)
+        if note == _INTERRUPTED:
+            raise Interrupted(outcome)
+        return outcome
 
-    def _here(self, root: Path) -> tuple[Path, str]:
+    def _here(self, root: Path) -> tuple[Path, list[str]]:
         """The folder to run in, and what to say if the last one is gone."""
         if self._folder is None or self._folder.is_dir():
-            return self._folder or root, ""
+            return self._folder or root, []
         gone, self._folder = self._folder, None
-        return root, f"[{quoted(str(gone))} is gone; this ran in the workspace]"
+        return root, [f"[{quoted(str(gone))} is gone; this ran in the workspace]"]
 
     async def _start(self, command: str, folder: Path, state: int) -> processes.Process:
         bash = shutil.which("bash", path=self._environment.get("PATH")) or "/bin/bash"
@@ -146,16 +143,20 @@ class Shell:
         self._folder = folder
         return [f"[now in {quoted(str(folder))}]"] if folder != before else []
 
-    async def _settle(
+    async def _finish(
         self,
         process: processes.Process,
         reading: "asyncio.Task[None]",
         capture: Capture,
         artifacts: Artifacts,
+        *,
+        end: bool,
     ) -> tuple[processes.Leftover, ...]:
-        """Takes the rest of the output; a child that holds it open is read on, and not waited for.
-        Returns what still runs.
+        """Ends the group if `end`, and takes the rest of the output; a child that holds it open is
+        read on, and not waited for. Returns what still runs.
         """
+        if end:
+            await process.end()
         await asyncio.wait({reading}, timeout=LINGER_S)
         reading.cancel()
         await asyncio.gather(reading, return_exceptions=True)
@@ -166,16 +167,29 @@ class Shell:
             await _feed(capture, piece, artifacts)
         await asyncio.to_thread(capture.finish)
         rest = await asyncio.to_thread(processes.leftovers, process)
-        if process.open:
+        if rest or process.open:
             self._left[process] = asyncio.create_task(self._discard(process))
-        elif rest:
-            self._left[process] = asyncio.create_task(asyncio.sleep(0))
+        for old, reader in list(self._left.items()):
+            if reader.done() and not processes.alive(old.pid):
+                del self._left[old]
         return rest
 
     async def _discard(self, process: processes.Process) -> None:
         """Reads on, so that what runs in the background can go on writing."""
         while await process.read():  # noqa: ASYNC110 - a flood must leave the others a turn
             await asyncio.sleep(0)
+
+
+async def _waited(process: processes.Process, limit_s: int) -> tuple[int | None, str]:
+    """The exit code, `None` if the command is to be ended, and a note about it."""
+    try:
+        async with asyncio.timeout(limit_s):
+            code = await process.wait()
+    except TimeoutError:
+        return None, f"[ended after {limit_s} s, the time limit]"
+    except asyncio.CancelledError:
+        return None, _INTERRUPTED
+    return code, f"[exit code {code}]"
 
 
 async def _read(process: processes.Process, capture: Capture, context: Context) -> None:
@@ -189,13 +203,8 @@ async def _read(process: processes.Process, capture: Capture, context: Context) 
 
 
 async def _feed(capture: Capture, piece: bytes, artifacts: Artifacts) -> None:
-    """Cleans in a thread; once begun, a piece is taken whole, also if the reader is cancelled."""
-    work = asyncio.ensure_future(_feed_whole(capture, piece, artifacts))
-    try:
-        await asyncio.shield(work)
-    except asyncio.CancelledError:
-        await work
-        raise
+    """Cleans in a thread; once begun, a piece is taken whole."""
+    await carried_through(_feed_whole(capture, piece, artifacts))
 
 
 async def _feed_whole(capture: Capture, piece: bytes, artifacts: Artifacts) -> None:
@@ -211,18 +220,29 @@ async def _feed_whole(capture: Capture, piece: bytes, artifacts: Artifacts) -> N
         await asyncio.to_thread(capture.spill, name, path)
 
 
+async def carried_through(work: Coroutine[Any, Any, Result]) -> Result:
+    """Awaits `work` to its end also if the caller is cancelled meanwhile, who then learns of it."""
+    task = asyncio.ensure_future(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await task
+        raise
+
+
 def _named(rest: tuple[processes.Leftover, ...]) -> list[str]:
     """What still runs, in words."""
     lines = []
     for one in rest[:_MOST_NAMED]:
         where = ", in a session of its own" if one.apart else ""
-        lines.append(f"[still running{where}: {one.pid} {visible(one.command[:200])}]")
+        what = f"{one.pid} {visible(one.command[:200])}".rstrip()
+        lines.append(f"[still running{where}: {what}]")
     if len(rest) > _MOST_NAMED:
         lines.append(f"[and {len(rest) - _MOST_NAMED} more processes]")
     return lines
 
 
-def _outcome(capture: Capture, notes: list[str], *, is_error: bool = True) -> Outcome:
+def _outcome(capture: Capture, notes: list[str], *, is_error: bool) -> Outcome:
     text = "\n".join([capture.text(), *notes])
     return Outcome(
         text=text, is_error=is_error, lines=capture.lines + len(notes), artifact=capture.artifact

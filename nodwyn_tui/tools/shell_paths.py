@@ -2,7 +2,8 @@
 parser and no wall: it makes the question more exact. What confines a command is the sandbox.
 """
 
-import glob
+import contextlib
+import fnmatch
 import os
 import re
 from collections.abc import Iterator
@@ -16,8 +17,13 @@ from nodwyn_tui.tools.paths import Place, locate
 _SEPARATORS = re.compile(r"[\s;|&<>()=,`]+")
 _MOST_WORDS = 500
 _MOST_EXPANDED = 50
+_MOST_LOOKED_AT = 5000
 
-_OPEN = re.compile(r"/(bin|sbin|usr|lib\w*|opt|nix|tmp|var/tmp|dev|proc/(cpuinfo|meminfo))(/|\Z)")
+_MAGIC = re.compile(r"[*?\[]")
+_PROCESSES = re.compile(r"/proc(/(\d+|self|thread-self)(/.*)?)?")
+"""Other processes' environments and memory, this program's own among them (SEC-1)."""
+
+_OPEN = re.compile(r"/(bin|sbin|usr|lib\w*|opt|nix|tmp|var/tmp)(/|\Z)")
 """Places outside that hold programs or scratch files; to name one is no reason for a question."""
 
 
@@ -28,14 +34,22 @@ def guarded_paths(command: str, files: Files, home: Path | None, folder: Path) -
     found: dict[Path, Place] = {}
     for word in islice(_words(command, home), _MOST_WORDS):
         for path in _expanded(word, folder):
-            try:
-                place = locate(files, home, str(path))
-            except ToolError:
+            place = _place(path, files, home)
+            if place is None or not place.guarded:
                 continue
-            open_place = place.outside and _OPEN.match(word) and _OPEN.match(str(place.path))
-            if place.guarded and (place.secret or not open_place):
+            is_open = place.outside and _OPEN.match(word) and _OPEN.match(str(place.path))
+            if place.secret or not is_open:
                 found.setdefault(place.path, place)
     return list(found.values())
+
+
+def _place(path: Path, files: Files, home: Path | None) -> Place | None:
+    if _PROCESSES.fullmatch(str(path)):
+        return Place(path=path, base=None, relative=str(path), secret=True)
+    try:
+        return locate(files, home, str(path))
+    except ToolError:
+        return None
 
 
 def _words(command: str, home: Path | None) -> Iterator[str]:
@@ -43,28 +57,38 @@ def _words(command: str, home: Path | None) -> Iterator[str]:
     text = command.replace("\\\n", "").replace("\\", "").replace("'", "").replace('"', "")
     if home is not None:
         text = re.sub(r"\$(HOME\b|\{HOME\})", lambda _: str(home), text)
-    for word in _SEPARATORS.split(text):
-        for part in {word, word.rpartition(":")[2]}:  # scp and docker name paths behind a colon
-            if part and not part.startswith("-") and "\0" not in part:
-                yield part
+    for written in _SEPARATORS.split(text):
+        word = written.removeprefix("@").removeprefix("file://")
+        if not word or word.startswith("-") or "://" in word or "\0" in word:
+            continue
+        yield word
+        if ":" in word:  # scp and docker name paths behind a colon
+            yield word.rpartition(":")[2]
 
 
-def _expanded(word: str, folder: Path) -> list[Path]:
+def _expanded(word: str, folder: Path) -> Iterator[Path]:
+    """The paths that a word may be: wildcards in a last name are filled in, of others the folder
+    before them is taken.
+    """
     if word.startswith("~"):
-        return [Path(word)]
-    path = folder / word
-    if glob.has_magic(word):
-        try:
-            names = glob.iglob(str(path))  # noqa: PTH207 - a word can be absolute
-            return [Path(name) for name in islice(names, _MOST_EXPANDED)]
-        except (OSError, re.error):
-            return []
-    return [path] if _is_path(word, path) else []
+        yield Path(word)
+        return
+    parts = Path(word).parts
+    wild = next((index for index, part in enumerate(parts) if _MAGIC.search(part)), len(parts))
+    path = folder.joinpath(*parts[:wild])
+    if wild == len(parts):
+        # A plain word that names nothing here is a word; one with a `/` or a dot may yet be made.
+        if "/" in word or word.startswith(".") or os.path.lexists(path):
+            yield path
+    elif wild < len(parts) - 1:
+        yield path
+    else:
+        yield from islice(_filled_in(path, parts[wild]), _MOST_EXPANDED)
 
 
-def _is_path(word: str, path: Path) -> bool:
-    """A plain word that names nothing here is a word; one with a `/` or a dot may yet be made."""
-    try:
-        return "/" in word or word.startswith(".") or os.path.lexists(path)
-    except ValueError:
-        return False
+def _filled_in(folder: Path, pattern: str) -> Iterator[Path]:
+    with contextlib.suppress(OSError), os.scandir(folder) as scan:
+        for entry in islice(scan, _MOST_LOOKED_AT):
+            hidden = entry.name.startswith(".") and not pattern.startswith(".")
+            if not hidden and fnmatch.fnmatchcase(entry.name, pattern):
+                yield Path(entry.path)

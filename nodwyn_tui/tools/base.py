@@ -54,7 +54,7 @@ class Outcome:
 
 class Interrupted(asyncio.CancelledError):
     """The `CancelledError` of a call that had begun: `outcome` is what it gave until then, and what
-    it could not end (C51).
+    it could not end (C51). Who took it raises a plain one: `asyncio.timeout` knows no other.
     """
 
     def __init__(self, outcome: Outcome) -> None:

@@ -64,7 +64,7 @@ class FsEdit:
             if not place.guarded:
                 raise
             return write_ask("Edit", place)
-        return edit.change.ask("Edit")
+        return await asyncio.to_thread(edit.change.ask, "Edit")
 
     async def run(self, arguments: EditArguments, context: Context) -> Outcome:
         markers = context.files.markers()
@@ -72,7 +72,7 @@ class FsEdit:
         context.files.seen(edit.change.place.path, sha256(edit.change.data))
         count = len(edit.lines)
         where = f"line {edit.lines[0]}" if count == 1 else f"{count} places"
-        return edit.change.outcome(f"edited {where} of")
+        return await asyncio.to_thread(edit.change.outcome, f"edited {where} of")
 
     def _run(self, arguments: EditArguments, context: Context, markers: bool) -> _Edit:
         place = locate(context.files, self._home, arguments.path)

@@ -90,7 +90,8 @@ class FsWrite:
             if not place.guarded:
                 raise
             return write_ask("Write", place, unified("", clean(arguments.text), place.shown))
-        return change.ask("Write" if change.old is None else "Overwrite")
+        title = "Write" if change.old is None else "Overwrite"
+        return await asyncio.to_thread(change.ask, title)
 
     async def run(self, arguments: WriteArguments, context: Context) -> Outcome:
         markers = context.files.markers()
@@ -98,7 +99,7 @@ class FsWrite:
         context.files.seen(change.place.path, sha256(change.data))
         if change.old == change.new:
             return Outcome(text=f"{change.place.shown} holds exactly that already; nothing changed")
-        return change.outcome("wrote")
+        return await asyncio.to_thread(change.outcome, "wrote")
 
     def _write(self, arguments: WriteArguments, context: Context, markers: bool) -> Change:
         place = locate(context.files, self._home, arguments.path)

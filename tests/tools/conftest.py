@@ -119,7 +119,7 @@ def plain_search(desk: Desk, tmp_path: Path) -> Desk:
     return Desk(desk.ports, desk.home, {**desk.environment, "PATH": str(empty)})
 
 
-async def until(condition: Callable[[], bool], seconds: float = 5.0) -> None:
+async def until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
     """Waits for something that another process does; fails when it takes too long."""
     loop = asyncio.get_running_loop()
     end = loop.time() + seconds

@@ -5,7 +5,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodwyn_tui.errors import ToolError
@@ -245,6 +245,7 @@ async def test_a_marker_from_a_result_is_refused(desk: Desk) -> None:
 TEXTS = st.text(alphabet="ab \t\n\r", max_size=30)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.text(alphabet="ab \n", min_size=1, max_size=8), TEXTS)
 def test_a_replacement_touches_its_place_only(text: str, old: str, new: str) -> None:
     """Whatever the texts: what is before and behind a match stays byte for byte, and no line end is
@@ -261,6 +262,7 @@ def test_a_replacement_touches_its_place_only(text: str, old: str, new: str) -> 
         assert not (head.endswith("\r") and text[match.start : match.start + 1] == "\n")
 
 
+@settings(deadline=None)
 @given(TEXTS, st.text(alphabet="ab\n", min_size=1, max_size=3))
 def test_exact_places_are_those_of_the_text_without_carriage_returns(text: str, old: str) -> None:
     plain = text.replace("\r", "")

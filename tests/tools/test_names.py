@@ -1,7 +1,7 @@
 """File names as data (C78)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodwyn_tui.tools.names import LONGEST_SHOWN, quoted, unquoted
@@ -41,6 +41,7 @@ def test_a_name_is_bounded() -> None:
     assert len(quoted("\x1b" * 5000)) == LONGEST_SHOWN + 3
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.characters(), max_size=60).filter(lambda text: "\0" not in text))
 def test_what_is_shown_leads_back_to_the_name(name: str) -> None:
     shown = quoted(name)

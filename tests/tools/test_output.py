@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain.canonical import clean
@@ -74,6 +74,7 @@ PIECES = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(PIECES, st.lists(st.integers(0, 60), max_size=6))
 def test_the_pieces_make_no_difference(pieces: list[bytes], cuts: list[int]) -> None:
     """However a stream is cut, the text is that of the whole."""
@@ -81,6 +82,7 @@ def test_the_pieces_make_no_difference(pieces: list[bytes], cuts: list[int]) -> 
     assert in_pieces(data, *(min(cut, len(data)) for cut in cuts)) == in_pieces(data)
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=300))
 def test_no_code_ever_passes(data: bytes) -> None:
     text = in_pieces(data)

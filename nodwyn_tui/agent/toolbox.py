@@ -7,7 +7,7 @@ from typing import Any
 
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.parts import Text
+from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.tools.base import Artifacts, Context, Tool
@@ -91,7 +91,7 @@ class LogHistory:
     def read_item(self, item: str, offset: int, limit: int) -> str:
         number = item.removeprefix("i:")
         event = self._find(int(number)) if number.isascii() and number.isdigit() else None
-        text = _item_text(event) if event else None
+        text = self._text(event) if event else None
         if text is None:
             raise ToolError(
                 f"there is no item {item!r}: items are i:N with the N of [elided seq=N] or of a cut"
@@ -116,15 +116,24 @@ class LogHistory:
                 reachable = None
         return reachable
 
+    def _text(self, event: ev.Event) -> str | None:
+        """What an item says; reasoning and internal rows are left out (ROL-11)."""
+        match event:
+            case ev.UserMessage() | ev.ToolResult() | ev.GatePlan():
+                return event.text
+            case ev.LlmResponse():
+                said = [part.text for part in event.parts if isinstance(part, Text)]
+                calls = [part for part in event.parts if isinstance(part, Call)]
+                return "\n".join([*said, *map(self._called, calls)])
+            case _:
+                return None
 
-def _item_text(event: ev.Event) -> str | None:
-    """What an item says; reasoning and internal rows are left out (ROL-11)."""
-    match event:
-        case ev.UserMessage() | ev.ToolResult() | ev.GatePlan():
-            return event.text
-        case ev.LlmResponse():
-            said = [part.text for part in event.parts if isinstance(part, Text)]
-            calls = [f"{part.name} {part.arguments}" for part in event.parts if part.type == "call"]
-            return "\n".join([*said, *calls])
-        case _:
-            return None
+    def _called(self, call: Call) -> str:
+        """A call, and the item that holds its result: both leave the window together (ENG-16)."""
+        results = [
+            event.seq
+            for event in self._conversation.events
+            if isinstance(event, ev.ToolResult) and event.call_id == call.id
+        ]
+        where = f" (result: i:{results[-1]})" if results else ""
+        return f"{call.name} {call.arguments}{where}"

@@ -8,6 +8,7 @@ from nodwyn_tui.domain.canonical import request_bytes, sha256
 from nodwyn_tui.domain.events import (
     Event,
     GatePlan,
+    LlmRequest,
     LlmResponse,
     Note,
     ToolResult,
@@ -111,6 +112,10 @@ def _entries(events: Sequence[Event], recipe: Recipe, policy: Policy) -> Iterato
                 waiting["plan"] = _entry(event.seq, "plan", tasks.plan_row(event, recipe))
             case Note(audience="model" | "both"):
                 waiting[f"note {event.seq}"] = _entry(event.seq, "note", tasks.note_row(event))
+            case LlmRequest():
+                # A window showed what waited, at its end: there it stays.
+                yield from waiting.values()
+                waiting.clear()
             case UserMessage(rejected=False):
                 yield from waiting.values()
                 waiting.clear()

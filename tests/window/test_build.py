@@ -97,6 +97,17 @@ def test_plan_waits_until_no_result_can_follow() -> None:
     assert texts(log.window()) == [*first, "assistant: next"]
 
 
+def test_plan_that_a_window_showed_is_not_replaced() -> None:
+    """ENG-19: the prefix would change where an empty reply stands between two plans."""
+    log = LogBuilder(task_header="", plan_header="")
+    log.user("go")
+    log.add(ev.GatePlan(text="first"))
+    _, shown = log.request()
+    log.reply("")
+    log.add(ev.GatePlan(text="second"))
+    assert texts(log.window()) == [*texts(shown), "user: second"]
+
+
 def test_note_for_the_model_is_a_row_and_one_for_the_person_is_not() -> None:
     log = LogBuilder(task_header="")
     log.user("go")

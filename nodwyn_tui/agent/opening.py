@@ -9,6 +9,8 @@ from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.instructions import with_instructions
+from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
 from nodwyn_tui.agent.session import Parts, Session
 from nodwyn_tui.agent.target import Target
@@ -52,7 +54,8 @@ class Opener:
         `StoreError` where the disk refuses.
         """
         tools = self._rooms.make_tools(self._rooms.child_environment())
-        recipe = new_recipe(target, tools, self._loaded.settings.window)
+        system = with_instructions(SYSTEM, self._loaded.file.parent, Path(command.workspace))
+        recipe = new_recipe(target, system, tools, self._loaded.settings.window)
         log = Log.create(folder, self._rooms.clock, self._rooms.redactor)
         conversation = Conversation(log, (), self._emit, want_log=command.want_log)
         conversation.append(

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.config.schema import WindowSettings
 from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe
@@ -14,15 +13,17 @@ from nodwyn_tui.window.sizes import limits
 from nodwyn_tui.window.tasks import PLAN_HEADER, TASK_HEADER
 
 
-def new_recipe(target: Target, tools: Sequence[Tool[Any]], settings: WindowSettings) -> Recipe:
+def new_recipe(
+    target: Target, system: str, tools: Sequence[Tool[Any]], settings: WindowSettings
+) -> Recipe:
     """A new session's recipe; `BlockedError` where the context is too small for it."""
     specs = tuple(tool.spec for tool in tools)
     window = limits(
-        target.context, fixed_tokens(SYSTEM, specs), target.wanted, target.listing_limit
+        target.context, fixed_tokens(system, specs), target.wanted, target.listing_limit
     )
     return Recipe(
         version=CURRENT_VERSION,
-        system=SYSTEM,
+        system=system,
         tools=specs,
         window=window,
         num_ctx=target.context,

@@ -1,0 +1,49 @@
+"""Standing instructions in the system prompt (ORD-11)."""
+
+from pathlib import Path
+
+from nodwyn_tui.agent.instructions import MOST_BYTES, with_instructions
+from nodwyn_tui.domain import events as ev
+from tests.agent.rig import Rig, messages
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.script import say
+
+
+def test_person_comes_first_and_each_names_its_file(tmp_path: Path) -> None:
+    person, workspace = tmp_path / "config", tmp_path / "ws"
+    for folder, words in ((person, "be brief"), (workspace, "\ufeffuse pnpm")):
+        folder.mkdir()
+        (folder / "AGENTS.md").write_text(words)
+    (workspace / "CLAUDE.md").write_text("not read beside an AGENTS.md")
+    assert with_instructions("S", person, workspace) == (
+        f'S\n\n<instructions file="{person}/AGENTS.md">\nbe brief\n</instructions>'
+        '\n\n<instructions file="AGENTS.md">\nuse pnpm\n</instructions>'
+    )
+
+
+def test_nothing_there_changes_nothing(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text(" \n")
+    assert with_instructions("S", tmp_path / "none", tmp_path) == "S"
+
+
+def test_long_file_is_cut_at_a_line_and_says_so(tmp_path: Path) -> None:
+    (tmp_path / "CLAUDE.md").write_text("a rule of forty characters, or nearly so\n" * 1_000)
+    text = with_instructions("S", tmp_path / "none", tmp_path)
+    assert len(text) < MOST_BYTES + 200
+    assert "nearly so\n[cut here: the file has 41,000 bytes" in text
+
+
+async def test_resume_keeps_what_the_session_began_with(rig: Rig) -> None:
+    """ENG-11: a file changed meanwhile does not touch the prefix."""
+    (rig.workspace / "AGENTS.md").write_text("use pnpm")
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        await rig.close()
+        (rig.workspace / "AGENTS.md").write_text("use npm")
+        await rig.open(resume="last")
+        await rig.ask()
+    assert "use pnpm" in messages(server, 0)[0]["content"]
+    assert messages(server, 1)[0] == messages(server, 0)[0]
+    assert rig.of(ev.LlmRequest)[-1].prefix_ended_by is None

@@ -8,18 +8,13 @@ import asyncio
 import contextlib
 import os
 import subprocess
-import sys
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Self, cast
 
 from nodwyn_tui.link import codec
 from nodwyn_tui.link.commands import Command
 from nodwyn_tui.link.events import UpEvent
-
-WORKER = (sys.executable, "-P", "-m", "nodwyn_tui", "_worker")
-"""`-P`, so that a repository in the current folder cannot shadow a module."""
 
 _READ = 65536
 _FAIR = 32
@@ -33,31 +28,12 @@ class PipeFront:
     """A front's end. The process is started before an event loop runs; `send` works at once."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        """`process` has pipes as its standard input and output, as from `spawn`."""
+        """`process` has pipes as its standard input and output, as from `spawn.py`."""
         if process.stdin is None or process.stdout is None:
             raise ValueError("the process needs pipes for standard input and output")
         self.process = process
         self._outlet = _Outlet(process.stdin.fileno())
         self._inlet = _Inlet(process.stdout.fileno())
-
-    @classmethod
-    def spawn(cls, command: Sequence[str] = WORKER, *, log: Path | None = None) -> Self:
-        """Start a worker in a session of its own, so that the terminal's signals pass it by.
-
-        Its standard error goes to the end of the file `log`, never to the screen.
-        """
-        with contextlib.ExitStack() as closing:
-            stderr = closing.enter_context(log.open("ab")) if log else subprocess.DEVNULL
-            return cls(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=stderr,
-                    bufsize=0,
-                    start_new_session=True,
-                )
-            )
 
     def send(self, command: Command) -> None:
         self._outlet.write(codec.encode(command))
@@ -68,8 +44,8 @@ class PipeFront:
         while (line := await self._inlet.line()) is not None:
             yield cast("UpEvent", codec.decode(line))
 
-    async def close(self) -> None:
-        """Close the pipe and see the worker leave; one that does not within 5 s is ended."""
+    async def close(self, patience_s: float = _LEAVE_S) -> None:
+        """Close the pipe and see the worker leave; one that does not in time is ended."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._outlet.drained(), _DRAIN_S)
         self._outlet.close()
@@ -78,10 +54,10 @@ class PipeFront:
             if end is not None:
                 end.close()
         for last_word in (self.process.terminate, self.process.kill):
-            if await asyncio.to_thread(_left, self.process):
+            if await asyncio.to_thread(_left, self.process, patience_s):
                 return
             last_word()
-        await asyncio.to_thread(_left, self.process)
+        await asyncio.to_thread(_left, self.process, patience_s)
 
 
 class PipeBack:
@@ -260,9 +236,9 @@ class _Inlet:
             self._ready.set_result(None)
 
 
-def _left(process: subprocess.Popen[bytes]) -> bool:
+def _left(process: subprocess.Popen[bytes], patience_s: float) -> bool:
     try:
-        process.wait(_LEAVE_S)
+        process.wait(patience_s)
     except subprocess.TimeoutExpired:
         return False
     return True

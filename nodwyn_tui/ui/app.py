@@ -41,6 +41,15 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         """The conversation is all there is at first."""
         return self.conversation
 
+    @property
+    def failure(self) -> Exception | None:
+        """What ended the app, if that was a bug."""
+        return self._exception
+
+    def _fatal_error(self) -> None:
+        """Leave without a word: who runs the app writes what happened to the log."""
+        self._close_messages_no_wait()
+
     def on_ready(self) -> None:
         if self._painted is not None:
             self.call_after_refresh(self._painted)

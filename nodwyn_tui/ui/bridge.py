@@ -40,6 +40,11 @@ class Bridge:
         self.lost = False
         """There is no worker, and none is being started."""
 
+    @property
+    def session(self) -> str:
+        """The open session, if it can be resumed; else ''."""
+        return self._session if self._recorded else ""
+
     def send(self, command: commands.Command) -> None:
         """Tell the worker."""
         if isinstance(command, commands.Send):
@@ -79,8 +84,8 @@ class Bridge:
             return False
         self._starts.append(now)
         self._front = self._connect()
-        if self._recorded:
-            self._front.send(replace(self._opening, resume=self._session, model="", mode=None))
+        if self.session:
+            self._front.send(replace(self._opening, resume=self.session, model="", mode=None))
         else:
             self._front.send(self._opening)
         return True

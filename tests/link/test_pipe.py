@@ -12,6 +12,7 @@ import pytest
 
 from nodwyn_tui.link import commands, events
 from nodwyn_tui.link.pipe import PipeFront
+from nodwyn_tui.link.spawn import spawn as spawn_worker
 
 PREAMBLE = """
 import asyncio, os, sys
@@ -24,7 +25,7 @@ def spawn(work: str, log: Path | None = None) -> PipeFront:
     """A worker whose coroutine `work(back)` has this body."""
     body = textwrap.indent(textwrap.dedent(work), "    ")
     program = f"{PREAMBLE}\nasync def work(back):\n{body}\nserve(work)\n"
-    return PipeFront.spawn([sys.executable, "-c", program], log=log)
+    return PipeFront(spawn_worker([sys.executable, "-c", program], log=log))
 
 
 ECHO = """

@@ -16,7 +16,7 @@ from nodwyn_tui.ui.widgets.pick_list import Choice
 from nodwyn_tui.ui.widgets.prompt import Completion
 from nodwyn_tui.ui.widgets.visible import visible
 
-CLOSE_S = 4.0
+CLOSE_S = 3.0
 """What the worker gets to close the session before the screen leaves without it."""
 
 _PLAIN: dict[str, commands.Command] = {

@@ -14,6 +14,7 @@ from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.models import Models
+from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.activity import Activity, Doing
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
 from nodwyn_tui.ui.widgets.header import Header
@@ -72,6 +73,11 @@ class Stage(Screen[None]):
     def on_mount(self) -> None:
         self.follow_bridge()
         self.show_hints()
+        self.call_after_refresh(self._load_rest)
+
+    def _load_rest(self) -> None:
+        """What the first paint did not need, before it is needed."""
+        self.run_worker(rendering.load, thread=True, name="load")
 
     def on_resize(self) -> None:
         self.meter.one_row = self.size.height < LOW

@@ -39,8 +39,8 @@ class Rules:
     session: list[str] = field(default_factory=list)
 
     def verdict(self, mode: Mode, tool: str, effect: Effect, ask: Ask) -> Verdict:
-        """The verdict on a call. Secret files and paths outside ask in every mode but by pattern;
-        in plan mode nothing but looking passes.
+        """The verdict on a call. Secret files and paths outside ask in every mode, unless a pattern
+        names them; in plan mode nothing but looking passes.
         """
         if mode == "plan" and effect in ("write", "shell"):
             return Verdict("refused", reason=PLAN_REFUSAL)
@@ -57,6 +57,9 @@ class Rules:
     def _matches(self, patterns: Sequence[str], tool: str, ask: Ask) -> bool:
         if "*" in patterns:
             return True
+        if ask.secret or ask.outside:
+            # A wide pattern was not given with these in mind (C76): one must name this very call.
+            return pattern_for(tool, ask) in patterns
         globs = [
             glob.strip()
             for name, _, glob in (pattern.partition(":") for pattern in patterns)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from nodwyn_tui.agent.approvals import Verdict
@@ -14,7 +15,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import BlockedError, ToolError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.system.clock import Clock
-from nodwyn_tui.tools.base import Outcome, Tool
+from nodwyn_tui.tools.base import Interrupted, Outcome, Tool
 from nodwyn_tui.tools.registry import parse_arguments
 
 STOPPED = f"{INTERRUPTED} by the person; it may have run in part"
@@ -81,6 +82,12 @@ class CallRunner:
             outcome = await self._outcome(call, cut_at, blocked)
         except ToolError as error:
             outcome = Outcome(text=str(error), is_error=True)
+        except Interrupted as stopped:
+            # What the call had given by then goes back too.
+            text = f"{STOPPED}. What it had given:\n{stopped.outcome.text}"
+            self._record(call, replace(stopped.outcome, text=text, is_error=True), began)
+            # The standard library's own timeouts know the plain error only.
+            raise asyncio.CancelledError from stopped
         except asyncio.CancelledError:
             text = STOPPED if call.call_id in self._ran else NEVER_RAN
             self._record(call, Outcome(text=text, is_error=True), began)
@@ -106,7 +113,7 @@ class CallRunner:
         if verdict.decision == "refused":
             return Outcome(text=_refusal(verdict), is_error=True)
         self._ran.add(call.call_id)
-        outcome = await tool.run(arguments, context)
+        outcome = await tool.run(arguments, replace(context, granted=ask))
         self._conversation.changed_files.update(outcome.changed)
         return outcome
 

@@ -212,6 +212,7 @@ class Session:
     async def close(self) -> None:
         """Ends the run and the session in order; what the disk refused is tried once more."""
         await self.interrupt()
+        await self._parts.toolbox.close()
         if not self.empty:
             self._conversation.append(ev.SessionEnd(why="closed"))
         self._conversation.log.close()

@@ -11,6 +11,7 @@ from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.tools.base import Artifacts, Context, Tool
+from nodwyn_tui.tools.shell import Shell
 
 PLAN_MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
 
@@ -30,6 +31,12 @@ class Toolbox:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.originals: dict[str, str] = {}
         self._conversation, self._files, self._artifacts = conversation, files, artifacts
+
+    async def close(self) -> None:
+        """Ends what commands left running in the background."""
+        for tool in self.tools.values():
+            if isinstance(tool, Shell):
+                await tool.close()
 
     def context(self, progress: Callable[[str], None]) -> Context:
         """What one call works with."""

@@ -69,3 +69,11 @@ def test_offered_pattern_allows_this_call_and_no_other(ask: Ask) -> None:
 def test_pattern_of_a_secret_is_the_persons_own_word() -> None:
     rules = Rules(allowed, standing=("fs-read: .env",))
     assert rules.verdict("plan", "fs-read", "read", SECRET).decision == "allowed"
+
+
+def test_wide_pattern_opens_no_secret_and_nothing_outside() -> None:
+    """C76."""
+    rules = Rules(allowed, standing=("fs-read: *", "shell: cat *"))
+    assert rules.verdict("ask", "fs-read", "read", SECRET).decision == "ask"
+    cat = Ask(title="run", command="cat .env", secret=True)
+    assert rules.verdict("ask", "shell", "shell", cat).decision == "ask"

@@ -14,6 +14,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.system.processes import alive
 from tests.agent.rig import Rig, ids, messages
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import Say, call, calls, say
@@ -262,3 +263,51 @@ async def test_queued_message_survives_a_crash_as_draft(rig: Rig) -> None:
         gate.set()
         opened = await rig.open(resume="last")
     assert opened.draft == "and then this"
+
+
+async def test_agreed_path_outside_is_read_and_one_not_agreed_is_not(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """AGT-9, C75: the question shows the true path."""
+    (tmp_path / "outside.txt").write_text("elsewhere\n")
+    (rig.workspace / "link.txt").symlink_to(tmp_path / "outside.txt")
+    read = call("fs-read", {"path": "link.txt"})
+    with ChatServer([read, read, say("fine")]) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="start"))
+        for allow in (False, True):
+            asked = await rig.until(up.ApprovalAsked)
+            assert str(tmp_path / "outside.txt") in asked.title
+            assert asked.warning == "outside the workspace"
+            rig.tell(commands.Answer(call_id=asked.call_id, allow=allow))
+        await rig.until(up.RunEnded)
+    results = [result.text for result in rig.of(ev.ToolResult)]
+    assert "elsewhere" not in results[0]
+    assert "elsewhere" in results[1]
+
+
+async def test_what_an_interrupted_command_had_printed_is_kept(rig: Rig) -> None:
+    """AGT-3."""
+    with ChatServer([call("shell", {"command": "echo so far; sleep 60"}), say("fine")]) as server:
+        rig.configure(server)
+        await rig.open(allow=("*",))
+        rig.tell(commands.Send(text="start"))
+        await rig.until(up.CallOutput, lambda e: "so far" in e.line)
+        rig.tell(commands.Interrupt())
+        await rig.until(up.RunEnded)
+    assert "so far" in rig.of(ev.ToolResult)[0].text
+
+
+async def test_background_processes_end_with_the_session(rig: Rig) -> None:
+    """C51: also on exit of the app."""
+    marker = rig.workspace / "pid"
+    command = f"sleep 100 & echo $! > {marker}"
+    with ChatServer([call("shell", {"command": command}), say("fine")]) as server:
+        rig.configure(server)
+        await rig.open(allow=("*",))
+        await rig.ask()
+        group = os.getpgid(int(marker.read_text()))
+        assert alive(group)
+        await rig.close()
+    assert not alive(group)

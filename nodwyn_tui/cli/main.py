@@ -17,6 +17,7 @@ commands:
   nodwyn [PATH]              open the full-screen app in PATH (default: here)
   nodwyn run -p TEXT         one run without the screen; see nodwyn run --help
   nodwyn replay ID           print a session, or one request rebuilt and verified
+  nodwyn cache ID            what each request read from the prompt cache
   nodwyn sessions list       the sessions of this workspace
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
@@ -72,6 +73,12 @@ def _replay(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _cache(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.cache import run
+
+    return run(arguments)
+
+
 def _sessions(arguments: Sequence[str]) -> int:
     from nodwyn_tui.cli.sessions import run
 
@@ -89,6 +96,7 @@ def _worker(_arguments: Sequence[str]) -> int:
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": _run,
     "replay": _replay,
+    "cache": _cache,
     "sessions": _sessions,
     "_worker": _worker,
 }

@@ -1,0 +1,105 @@
+"""`nodwyn cache`: what each request of a session should have read from the cache, and what it did.
+
+Reads the log alone: every figure was recorded when the request went out or its reply came.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+
+from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStart
+from nodwyn_tui.domain.usage import Usage, cache_rate
+from nodwyn_tui.store.log import Log
+
+HEADINGS = ("seq", "model", "prompt", "predicted", "cached", "share", "prefix ended by", "cost $")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One request; unknown is `None`. Tokens, US dollars."""
+
+    seq: int
+    model: str
+    prompt_tokens: int | None
+    predicted_cached: int | None
+    cached_tokens: int | None
+    prefix_ended_by: str | None
+    cost_usd: float | None
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Prints the requests and the totals, as a table or as JSON."""
+    parser = argparse.ArgumentParser(
+        prog="nodwyn cache", description="What a session's requests read from the prompt cache."
+    )
+    parser.add_argument("id", help="an id, a unique prefix, a session's folder, or a log.jsonl")
+    parser.add_argument("--json", action="store_true")
+    parsed = parser.parse_args(arguments)
+    events = Log.read(find_log(parsed.id)).events
+    rows = list(_rows(events))
+    if parsed.json:
+        start = next((event for event in events if isinstance(event, SessionStart)), None)
+        session = start.session if start else None
+        value = {"session": session, "requests": [asdict(r) for r in rows], "totals": totals(rows)}
+        print(json.dumps(value, ensure_ascii=False))  # noqa: T201 - the output
+    else:
+        print(_table(rows))  # noqa: T201 - the output
+    return 0
+
+
+def _rows(events: Sequence[Event]) -> Iterator[Row]:
+    replies = {event.req: event.usage for event in events if isinstance(event, LlmResponse)}
+    for event in events:
+        if isinstance(event, LlmRequest):
+            usage = replies.get(event.seq, Usage())
+            yield Row(
+                seq=event.seq,
+                model=event.model.name,
+                prompt_tokens=usage.prompt_tokens,
+                predicted_cached=event.predicted_cached,
+                cached_tokens=usage.cached_tokens,
+                prefix_ended_by=event.prefix_ended_by,
+                cost_usd=usage.cost_usd,
+            )
+
+
+def totals(rows: Sequence[Row]) -> dict[str, int | float | None]:
+    """The session's sums; a figure that no reply reported is unknown, never zero (ENG-29)."""
+
+    def summed(values: Iterator[int | float | None]) -> int | float | None:
+        known = [value for value in values if value is not None]
+        return sum(known) if known else None
+
+    usages = [Usage(prompt_tokens=r.prompt_tokens, cached_tokens=r.cached_tokens) for r in rows]
+    return {
+        "prompt_tokens": summed(row.prompt_tokens for row in rows),
+        "cached_tokens": summed(row.cached_tokens for row in rows),
+        "cache_rate": cache_rate(usages),
+        "cost_usd": summed(row.cost_usd for row in rows),
+    }
+
+
+def _table(rows: Sequence[Row]) -> str:
+    cells = [HEADINGS, *(_cells(row) for row in rows)]
+    widths = [max(len(line[at]) for line in cells) for at in range(len(HEADINGS))]
+    lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
+    total = totals(rows)
+    rate = "unknown" if total["cache_rate"] is None else f"{total['cache_rate']:.1%}"
+    prompt, cached = _figure(total["prompt_tokens"]), _figure(total["cached_tokens"])
+    return "\n".join([*lines, "", f"token cache rate {rate} ({cached} of {prompt} prompt tokens)"])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    share = "?"
+    if row.prompt_tokens and row.cached_tokens is not None:
+        share = f"{row.cached_tokens / row.prompt_tokens:.1%}"
+    inert = "".join(char for char in row.model if char.isprintable())
+    cost = "?" if row.cost_usd is None else f"{row.cost_usd:.4f}"
+    figures = map(_figure, (row.prompt_tokens, row.predicted_cached, row.cached_tokens))
+    return (str(row.seq), inert[:40], *figures, share, row.prefix_ended_by or "-", cost)
+
+
+def _figure(value: float | None) -> str:
+    return "?" if value is None else f"{value:,}"

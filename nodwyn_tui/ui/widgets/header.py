@@ -77,13 +77,13 @@ def _right(opened: Opened | None) -> list[Row]:
     if opened.tour:
         facts.append((Span("tour", "accent strong"),))
     if opened.model:
-        facts.append((Span(one_line(opened.model), "strong"),))
+        facts += [(Span(one_line(opened.model), "strong"),)] * (opened.model != "tour")
     else:
         facts.append((Span("no model", "warning"),))
     facts.append((Span(opened.mode, MODES[opened.mode][0]),))
     if not opened.sandboxed:
         facts.append((Span("unsandboxed", "warning"),))
-    if opened.model and server and server not in opened.model:
+    if opened.model and not opened.tour and server and server not in opened.model:
         facts.append((Span(one_line(server), "dim"),))
     facts.append((Span(opened.strategy, "dim"),))
     return facts

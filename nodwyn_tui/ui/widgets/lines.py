@@ -103,7 +103,7 @@ def spread(left: Iterable[Span], right: Iterable[Span], width: int) -> tuple[Spa
     """
     right = tuple(right)
     size = cells(right)
-    if not size or size > width // 2 + 4:
+    if not size or size > min(width // 2 + 4, width - 2):
         return cut(left, width)
     left = cut(left, width - size - 1)
     return (*left, Span(" " * (width - size - cells(left))), *right)

@@ -155,7 +155,8 @@ class _Writer:
         self._lines.append(Line((*prefix, *spans), lead + indent if keeps else 0, soft))
 
     def _text(self, inline: Token, role: str) -> None:
-        for row in _rows(inline.children or [], role):
+        begins_item = bool(self._numbers and self._before and len(self._before[-1]) > 1)
+        for row in _rows(inline.children or [], role, may_be_task=begins_item):
             for number, spans in enumerate(wrap(row, self._room(), whole=True)):
                 self._emit(spans, soft=number > 0)
 
@@ -199,7 +200,7 @@ def is_tight(tokens: list[Token], at: int) -> bool:
     return True
 
 
-def _rows(children: list[Token], role: str) -> Iterator[list[Span]]:
+def _rows(children: list[Token], role: str, *, may_be_task: bool = False) -> Iterator[list[Span]]:
     """Inline tokens as rows of spans, one for each line break."""
     row: list[Span] = []
     roles = [role] if role else []
@@ -221,11 +222,11 @@ def _rows(children: list[Token], role: str) -> Iterator[list[Span]]:
         elif kind.endswith("_close"):
             roles.pop()
         else:
-            row.extend(_leaf(token, " ".join(roles), link, first=number == 0))
+            row.extend(_leaf(token, " ".join(roles), link, may_be_task and number == 0))
     yield row
 
 
-def _leaf(token: Token, role: str, link: str, *, first: bool) -> Iterator[Span]:
+def _leaf(token: Token, role: str, link: str, may_be_task: bool) -> Iterator[Span]:
     text = token.content.replace("\n", " ")
     if token.type == "code_inline":
         yield Span(text, f"{role} code", link)
@@ -236,7 +237,7 @@ def _leaf(token: Token, role: str, link: str, *, first: bool) -> Iterator[Span]:
     elif link:
         yield Span(text, f"{role} link", link)
     else:
-        if first and text[:4] in _TASKS:
+        if may_be_task and text[:4] in _TASKS:
             text = _TASKS[text[:4]] + text[4:]
         yield from _with_addresses(text, role)
 

@@ -67,12 +67,17 @@ class Transcript(StoryPane, can_focus=True):
         character: str
 
     _guarded = False
+    _refused = False
 
     def arm(self) -> None:
         """Take the keyboard for the questions that wait, after a moment's guard."""
         self._guarded = True
         self.set_timer(GUARD_S, self._unguard)
         self.focus(scroll_visible=False)
+
+    @property
+    def _answers(self) -> bool:
+        return bool(self.story.questions) and not self._refused
 
     def show_questions(self, *also: int | None) -> None:
         """The one at the current entry, else the first, is the one that the keys answer."""
@@ -92,15 +97,18 @@ class Transcript(StoryPane, can_focus=True):
         self._toggle(place.entry)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
-        """Letters answer only while a question waits; else they are typed."""
-        return action not in ("answer", "expand") or bool(self.story.questions)
+        """Letters answer only while a question waits and is not being refused; else they are
+        typed.
+        """
+        return action not in ("answer", "expand") or self._answers
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
+        self._refused = False
         self.show_questions()
 
     def on_key(self, event: events.Key) -> None:
-        answers = self.story.questions and event.key in self._bindings.key_to_bindings
+        answers = self._answers and event.key in self._bindings.key_to_bindings
         if event.is_printable and event.character and not answers:
             event.stop()
             self.post_message(self.Typed(event.character))
@@ -168,6 +176,7 @@ class Transcript(StoryPane, can_focus=True):
         waiting = self.story.questions
         asked = waiting.get(self.story.armed) or next(iter(waiting.values()), None)
         if asked is not None and (word != "always" or asked.pattern):
+            self._refused = word == "refuse"  # what is typed from here on is the reason
             self.post_message(self.Answered(asked, word))
 
     def _toggle(self, index: int) -> None:

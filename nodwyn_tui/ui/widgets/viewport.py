@@ -130,7 +130,8 @@ class Viewport:
         elif rows < 0:
             top = self._back(top, -rows)
         else:
-            top = next((place for n, (place, _) in enumerate(self._from(top)) if n == rows), top)
+            below = (place for n, (place, _) in enumerate(self._from(top)) if n == rows)
+            top = next(below, self._end())
         self._settle(top)
 
     def go_to(self, offset: int) -> None:

@@ -16,6 +16,7 @@ _ESCAPE = re.compile(
 _OTHER = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+    "|(?<![^\x00-\x7f])\u200d"  # a joiner that joins nothing is measured in several ways
 )
 _HIDDEN = re.compile("[\u00a0\u1680\u2000-\u200d\u202f\u205f\u3000\ufe00-\ufe0f]")
 _OVERWRITTEN = re.compile(r"^.*\r(?=[^\r\n])", re.MULTILINE)
@@ -34,10 +35,10 @@ def visible(text: str) -> str:
 
 
 def exact(text: str) -> str:
-    """`text` to judge, as in an approval: nothing is left out, everything that does not show by
-    itself, unusual blanks too, is a mark.
+    """`text` to judge, as in an approval, on one line: nothing is left out, everything that does
+    not show by itself, line ends and unusual blanks too, is a mark. Tabs stay.
     """
-    return _HIDDEN.sub(_mark, _OTHER.sub(_mark, text))
+    return _HIDDEN.sub(_mark, _OTHER.sub(_mark, text)).replace("\n", "␊")
 
 
 def one_line(text: str) -> str:

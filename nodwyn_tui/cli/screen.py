@@ -87,6 +87,7 @@ class ScreenRun:
     def show(self) -> "Outcome":
         """Run the app to its end."""
         from nodwyn_tui.cli.driver import driver_for
+        from nodwyn_tui.config.environment import read_environment
         from nodwyn_tui.system.clock import SystemClock
         from nodwyn_tui.ui.app import NodwynApp
         from nodwyn_tui.ui.bridge import Bridge
@@ -95,7 +96,11 @@ class ScreenRun:
         clock = SystemClock()
         bridge = Bridge(self._fronts[0], self._command, clock, self._connect)
         self._app = NodwynApp(
-            bridge, clock, painted=self._painted, driver_class=driver_for(self._terminal)
+            bridge,
+            clock,
+            painted=self._painted,
+            driver_class=driver_for(self._terminal),
+            no_color=read_environment().no_color,
         )
         outcome = self._app.run()
         if outcome is not None:

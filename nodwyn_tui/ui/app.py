@@ -29,8 +29,10 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         *,
         painted: Callable[[], None] | None = None,
         driver_class: type[Driver] | None = None,
+        no_color: bool = False,
     ) -> None:
-        super().__init__(driver_class=driver_class)
+        # In its own colours Textual answers NO_COLOR with shades of grey.
+        super().__init__(driver_class=driver_class, ansi_color=no_color or None)
         self._painted = painted
         self.register_theme(DARK)
         self.register_theme(LIGHT)

@@ -52,10 +52,12 @@ def offered(*, tour: bool) -> tuple[SlashCommand, ...]:
 
 
 def starting_with(text: str, *, tour: bool) -> tuple[SlashCommand, ...]:
-    """The commands that a line which is being typed may become."""
+    """The commands that a line which is being typed may become, the one it is first."""
     if not text.startswith("/") or any(blank in text for blank in " \n\t"):
         return ()
-    return tuple(c for c in offered(tour=tour) if c.name.startswith(text[1:].lower()))
+    typed = text[1:].lower()
+    found = [command for command in offered(tour=tour) if command.name.startswith(typed)]
+    return tuple(sorted(found, key=lambda command: command.name != typed))
 
 
 def read(text: str, *, tour: bool) -> Invocation | Unknown | None:

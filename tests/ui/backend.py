@@ -1,9 +1,12 @@
 """A scripted worker in process: tells what a test says, and keeps what it was told."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from textual import events
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from nodwyn_tui.link import commands
@@ -74,7 +77,7 @@ class Backend:
 class Stage:
     """The real app on a scripted worker. `workers` are those that follow if the first one dies."""
 
-    def __init__(self, *events: up.UpEvent, workers: int = 0) -> None:
+    def __init__(self, *events: up.UpEvent, workers: int = 0, no_color: bool = False) -> None:
         self.clock = StillClock()
         self.backends = [Backend() for _ in range(1 + workers)]
         self._next = iter(self.backends[1:])
@@ -85,7 +88,7 @@ class Stage:
             self.clock,
             (lambda: next(self._next).link) if workers else None,
         )
-        self.app = NodwynApp(self.bridge, self.clock)
+        self.app = NodwynApp(self.bridge, self.clock, no_color=no_color)
 
     @property
     def backend(self) -> Backend:
@@ -101,7 +104,30 @@ class Stage:
         return "\n".join("".join(s.text for s in line).rstrip() for line in lines)
 
 
-async def settled(pilot: Pilot[object], count: int = 4) -> None:
-    """Let messages and repaints that are due happen."""
-    for _ in range(count):
-        await pilot.pause()
+CHARACTERS = {"enter": "\r", "tab": "\t", "space": " ", "slash": "/", "backslash": "\\"}
+
+
+async def press(pilot: Pilot[object], *keys: str) -> None:
+    """Keys, each dealt with before the next; `Pilot.press` takes a tenth of a second for one."""
+    for key in keys:
+        character = CHARACTERS.get(key, key if len(key) == 1 else None)
+        name = _character_to_key(key) if len(key) == 1 else key
+        pilot.app.post_message(events.Key(name, character))
+        await quiet(pilot)
+
+
+async def quiet(pilot: Pilot[object]) -> None:
+    """Wait until no message waits anywhere."""
+    calm = 0
+    while calm < 6:
+        await asyncio.sleep(0)
+        pumps = [pilot.app, *pilot.app.screen_stack, *pilot.app.conversation.walk_children()]
+        calm = calm + 1 if all(pump._message_queue.empty() for pump in pumps) else 0
+
+
+async def settled(pilot: Pilot[object], seconds: float = 0.04) -> None:
+    """Let messages, layouts and repaints that are due happen."""
+    for _ in range(2):
+        await quiet(pilot)
+        await asyncio.sleep(seconds / 2)
+    await quiet(pilot)

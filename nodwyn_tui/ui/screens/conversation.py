@@ -12,6 +12,7 @@ from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.commanding import Commanding
 from nodwyn_tui.ui.screens.help import Help
+from nodwyn_tui.ui.widgets.editor import Editor
 from nodwyn_tui.ui.widgets.footer import Hint
 from nodwyn_tui.ui.widgets.notices import NoticeBar
 from nodwyn_tui.ui.widgets.prompt import Prompt
@@ -78,28 +79,22 @@ class Conversation(Commanding):
         if message.reason:
             self._refuse(message.text)
             return
-        opened = self.header.opened
         match slash.read(message.text, tour=self.tour_offered):
-            case slash.Unknown(why):
-                self.tell("warning", why)
-                return
             case slash.Invocation() as invocation:
-                self.prompt.sent()
                 self.invoke(invocation)
-                return
-        if self.bridge.lost:
-            self.bridge.try_again()
-            self.follow_bridge()
-        elif opened is not None and opened.read_only:
-            self.tell("warning", "another process writes this session, so nothing can be sent")
-        elif opened is not None and not opened.model:
-            self.tell("warning", "no model is set up yet: /model picks one, Ctrl+T opens the tour")
-        else:
-            self.notices.clear()
-            self.prompt.remember(message.text)
-            self.prompt.sent()
-            self.transcript.action_end()
-            self.bridge.send(commands.Send(text=message.text))
+            case slash.Unknown(why):
+                self._not_now(message.text, why)
+            case None if self.bridge.lost:
+                self.put_back([message.text])
+                self.bridge.try_again()
+                self.follow_bridge()
+            case None if why_not := self._why_not():
+                self._not_now(message.text, why_not)
+            case None:
+                self.notices.clear()
+                self.prompt.remember(message.text)
+                self.transcript.action_end()
+                self.bridge.send(commands.Send(text=message.text))
 
     def on_prompt_draft_changed(self, message: Prompt.DraftChanged) -> None:
         self.bridge.send(commands.SaveDraft(text=message.text))
@@ -111,13 +106,12 @@ class Conversation(Commanding):
         self.transcript.focus(scroll_visible=False)
 
     def on_prompt_reason_ended(self) -> None:
-        """Back to the question that was being refused, if it still waits."""
-        self._refusing = None
+        """Back to the questions, if any still wait."""
         if self.transcript.story.questions:
             self.transcript.focus(scroll_visible=False)
         self.show_hints()
 
-    def on_transcript_bodies_wanted(self, message: Transcript.BodiesWanted) -> None:
+    def on_story_pane_bodies_wanted(self, message: Transcript.BodiesWanted) -> None:
         self.bridge.send(commands.FetchBodies(ids=message.ids))
 
     def on_transcript_answered(self, message: Transcript.Answered) -> None:
@@ -179,7 +173,7 @@ class Conversation(Commanding):
         """All keys and commands."""
         groups = (
             ("Anywhere", self.BINDINGS),
-            ("Writing", Prompt.BINDINGS),
+            ("Writing", (*Prompt.BINDINGS, *Editor.BINDINGS)),
             ("In the conversation (Tab)", Transcript.BINDINGS),
         )
         self.app.push_screen(Help(groups, slash.offered(tour=self.tour_offered)))
@@ -201,12 +195,25 @@ class Conversation(Commanding):
             self.set_timer(AGAIN_S, self._stay)
             self.tell("info", "Ctrl+C again leaves; the session can be resumed")
 
+    def _why_not(self) -> str:
+        """Why no message can be sent, '' if one can."""
+        opened = self.header.opened
+        if opened is None:
+            return ""
+        if opened.read_only:
+            return "another process writes this session, so nothing can be sent"
+        return "" if opened.model else "no model is set up yet: /model picks one, Ctrl+T is a tour"
+
+    def _not_now(self, text: str, why: str) -> None:
+        """What was submitted stands in the prompt again."""
+        self.put_back([text])
+        self.tell("warning", why)
+
     def _stay(self) -> None:
         self._leaves_next = False
 
     def _refuse(self, reason: str) -> None:
-        refusing = self._refusing
-        self.prompt.sent()
+        refusing, self._refusing = self._refusing, None
         if refusing is not None:
             self.bridge.send(
                 commands.Answer(call_id=refusing.asked.call_id, allow=False, reason=reason.strip())

@@ -68,6 +68,12 @@ class Editor(TextArea):
                 self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
                 return
 
+    def _watch_show_vertical_scrollbar(self) -> None:
+        """Later than Textual, which looks for the cursor where an undo has just taken its line."""
+        if self.wrap_width:
+            self._rewrap_and_refresh_virtual_size()
+        self.call_after_refresh(self.scroll_cursor_visible)
+
     def _validate_selection(self, selection: Selection) -> Selection:
         """The cursor passes over a stand-in, it does not enter it."""
         start, end = super()._validate_selection(selection)

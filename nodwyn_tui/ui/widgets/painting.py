@@ -22,11 +22,6 @@ class Painter:
         self._filters = filters
         self._strips: dict[tuple[tuple[Span, ...], int, str], Strip] = {}
 
-    @property
-    def base(self) -> Style:
-        """How a cell looks that nothing is on."""
-        return self._palette.base
-
     def style(self, role: str) -> Style:
         """What a role looks like."""
         return self._palette.style(role)
@@ -65,4 +60,5 @@ class Painter:
 
 def painter_for(widget: Widget) -> Painter:
     """A painter in the colours of the theme that a widget is shown under."""
-    return Painter(Palette(widget.app.theme_variables), widget.app.get_line_filters())
+    palette = Palette(widget.app.theme_variables, plain=widget.app.no_color)
+    return Painter(palette, widget.app.get_line_filters())

@@ -23,9 +23,11 @@ _METER = {
 
 
 class Palette:
-    """Roles to styles. `variables` are the theme's colours by name, as Textual resolves them."""
+    """Roles to styles. `variables` are the theme's colours by name, as Textual resolves them;
+    `plain` says that none will be shown, so that what only colour would tell is reversed.
+    """
 
-    def __init__(self, variables: Mapping[str, str]) -> None:
+    def __init__(self, variables: Mapping[str, str], *, plain: bool = False) -> None:
         names = ("primary", "secondary", "accent", "warning", "error", "success")
         self.foreground = Color.parse(variables["foreground"])
         self.background = Color.parse(variables["background"])
@@ -60,6 +62,9 @@ class Palette:
             "alarm": _style(self.background, colours["error"]) + Style(bold=True),
             "reverse": Style(reverse=True),
         }
+        if plain:
+            for role in ("selected", "alert", "alarm"):
+                self._parts[role] += Style(reverse=True)
 
     def style(self, role: str) -> Style:
         """The style of a role, or of several apart by blanks, the later on top."""

@@ -45,7 +45,7 @@ class Prompt(Editor):
 
     @dataclass
     class Submitted(Message):
-        """The text is to be sent; `reason` if it was asked for as one."""
+        """The text is to be sent, and is in the prompt no more; `reason` if asked for as one."""
 
         text: str
         reason: bool
@@ -146,14 +146,10 @@ class Prompt(Editor):
         text, reason = self.whole_text, self._asks_reason
         if text.strip() or reason:
             self.post_message(self.Submitted(text, reason))
-
-    def sent(self) -> None:
-        """What was submitted is on its way: start again."""
-        if self._asks_reason:
+            # Empty at once: what follows in the same burst of keys begins the next message.
+            self._at = None
+            self.set_text("")
             self.end_reason()
-            return
-        self._at = None
-        self.set_text("")
 
     def end_reason(self) -> None:
         """Put the question for a reason away; what was written is back."""

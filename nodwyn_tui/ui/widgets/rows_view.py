@@ -54,15 +54,11 @@ class RowsView(ScrollView):
         painter = self._painter
         if painter is None:
             painter = self._painter = painter_for(self)
-        width = self.viewport.width + 2 * MARGIN
+        width = max(self.size.width, crop.right)
         strips = []
         for y in crop.line_range:
             place, line = self.rows[y] if y < len(self.rows) else (None, BLANK)
-            strips.append(
-                self._strip(painter, place, line, width).crop_extend(
-                    crop.x, crop.right, painter.base
-                )
-            )
+            strips.append(self._strip(painter, place, line, width).crop(crop.x, crop.right))
         return strips
 
     def render_line(self, y: int) -> Strip:

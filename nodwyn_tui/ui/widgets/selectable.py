@@ -93,8 +93,11 @@ class SelectableRows(RowsView):
             self.refresh()
 
     def _drag_on(self) -> None:
-        """The mouse rests beyond an edge: scroll, and let the selection grow with it."""
-        self.scroll_rows(-1 if self._drag_at[1] < 0 else 1)
+        """The mouse rests beyond an edge: scroll, the faster the farther, and let the selection
+        grow with it.
+        """
+        y = self._drag_at[1]
+        self.scroll_rows(y if y < 0 else y - self.size.height + 1)
         self._select()
 
     def _end_drag(self) -> None:

@@ -4,7 +4,7 @@ corrected height moves it off its words (TUI-17).
 
 from typing import NamedTuple
 
-from nodwyn_tui.ui.widgets.lines import Line, clip
+from nodwyn_tui.ui.widgets.lines import clip
 from nodwyn_tui.ui.widgets.viewport import Place, Viewport
 
 
@@ -31,21 +31,18 @@ class Selected(NamedTuple):
         return begin, (last.cell + 1 if place == last[:2] else None)
 
     def text(self, viewport: Viewport) -> str:
-        """What a copy gets: wrapped lines joined again, decoration left out."""
+        """What a copy gets: wrapped lines joined again, decoration and filling left out."""
         first, last = sorted(self)
-        parts: list[str] = []
+        lines: list[str] = []
         for index in range(first.entry, last.entry + 1):
             for row, line in enumerate(viewport.lines(index)):
                 span = self.span(Place(index, row))
                 if span is None:
                     continue
-                if parts and not line.soft:
-                    parts.append("\n")
-                parts.append(_piece(line, *span))
-        return "".join(parts).strip("\n")
-
-
-def _piece(line: Line, begin: int, end: int | None) -> str:
-    """The text between two cells of a line, without its decoration and the blanks that fill it."""
-    text = clip(line, max(begin, line.lead), end)
-    return text if line.soft or end is not None else text.rstrip()
+                begin, end = span
+                piece = clip(line, max(begin, line.lead), end)
+                if line.soft and lines:
+                    lines[-1] += piece
+                else:
+                    lines.append(piece)
+        return "\n".join(line.rstrip() for line in lines).strip("\n")

@@ -7,9 +7,10 @@ import pytest
 
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.ui.commands import Invocation
 from nodwyn_tui.ui.messages import Outcome
 from tests.ui import scenes
-from tests.ui.backend import OPENED, Stage, press, quiet, settled
+from tests.ui.backend import OPENED, Stage, press, settled
 
 FILES = Path(__file__).parents[1] / "cases" / "files"
 
@@ -396,28 +397,22 @@ async def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch) -> Non
                 )
 
 
-@pytest.mark.parametrize(
-    "text",
-    [*(FILES / "C56_lines.txt").read_text().splitlines(), "\x1b]0;t\x07\x1b[2Jx\x9b31m\ud83d"],
-)
-async def test_text_from_outside_is_text_everywhere(text: str) -> None:
-    """C56, C57, C58: in every place that shows it, live and at rest; nothing ends the program."""
-    everywhere = replace(
-        OPENED,
-        workspace=f"/{text}",
-        branch=text,
-        model=text,
-        server=text,
-        problems=(up.Problem(text=text),),
-        history=(text,),
-    )
+CODES = "\x1b]0;t\x07\x1b[2Jx\x9b31m\ud83d"
+
+
+def everywhere(text: str) -> list[up.UpEvent]:
+    """A session in which every place that shows text from outside shows this one."""
     made = scenes.call(5, text, text, "waiting", text=text)
-    asked = up.ApprovalAsked(
-        call_id="c5", entry_id=made.id, tool=text, title=text, command=text, diff=f"+{text}",
-        touches=(text,), pattern=text, warning=text,
-    )  # fmt: skip
-    stage = Stage(
-        everywhere,
+    return [
+        replace(
+            OPENED,
+            workspace=f"/{text}",
+            branch=text,
+            model=text,
+            server=text,
+            problems=(up.Problem(text=text),),
+            history=(text,),
+        ),
         up.EntriesLoaded(entries=(scenes.entry(4, "user", text, title=text),), done=True),
         replace(scenes.METER, next_event=text, context_from=text),
         up.RunStarted(run=1),
@@ -426,33 +421,50 @@ async def test_text_from_outside_is_text_everywhere(text: str) -> None:
         up.CallPiece(index=0, name=text, chars=1),
         up.EntryAdded(entry=made),
         up.CallOutput(id=made.id, line=text),
-        asked,
+        up.ApprovalAsked(
+            call_id="c5",
+            entry_id=made.id,
+            tool=text,
+            title=text,
+            command=text,
+            diff=f"+{text}",
+            touches=(text,),
+            pattern=text,
+            warning=text,
+        ),
         up.Queued(texts=(text,)),
         up.Unsaved(count=1, why=text),
-        up.Notice(level="error", text=text, detail=text),
         up.ModeChanged(mode="ask", refused=text),
         up.RetryWaiting(seconds=1, reason=text, attempt=1),
-    )
-    stage.backend.answers[commands.ListModels] = lambda _: [
-        up.ModelsListed(models=(up.ModelChoice(name=text, detail=text),), failures=(text,))
+        up.Notice(level="error", text=text, detail=text),
     ]
+
+
+async def test_text_from_outside_is_text_everywhere() -> None:
+    """C56, C57, C58: in every place that shows it, live and at rest; nothing ends the program."""
+    stage = Stage()
     async with stage.app.run_test(size=(120, 50)) as pilot:
-        await settled(pilot, 0.12)
-        shown = [stage.text()]
-        await press(pilot, "f2")
-        await settled(pilot)
-        shown.append(stage.text())
-        await press(pilot, "escape")
-        stage.screen._pick_model()
-        await settled(pilot)
-        shown.append(stage.text())
-        stage.backend.tell(up.RunEnded(why="error", message=text, remedy=text))
-        await settled(pilot)
-        stage.app.export_screenshot()
-    for rows in shown:
-        rows.encode()
-        assert not any((ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0 for c in rows)
-    if text.isprintable():
-        assert shown[0].count(text) >= 6
-        assert text in shown[2]
-    assert await quiet(pilot) is None
+        for text in [*(FILES / "C56_lines.txt").read_text().splitlines(), CODES]:
+            listed = up.ModelsListed(models=(up.ModelChoice(name=text, detail=text),))
+            stage.backend.answers[commands.ListModels] = lambda _, listed=listed: [listed]
+            stage.backend.tell(*everywhere(text))
+            await settled(pilot, 0.08)
+            shown = [stage.text()]
+            stage.screen.action_details()
+            await settled(pilot)
+            shown.append(stage.text())
+            await press(pilot, "escape")
+            stage.screen.invoke(Invocation("model"))
+            await settled(pilot)
+            shown.append(stage.text())
+            await press(pilot, "escape")
+            stage.backend.tell(up.ReplyEnded(seq=5), up.ApprovalClosed(call_id="c5"))
+            stage.backend.tell(up.RunEnded(why="error", message=text, remedy=text))
+            await settled(pilot)
+            shown.append(stage.text())
+            for rows in shown:
+                rows.encode()
+                steering = [c for c in rows if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0]
+                assert steering == []
+                assert text in rows or not text.isprintable(), text
+            assert shown[0].count(text) >= 6 or not text.isprintable(), text

@@ -9,6 +9,7 @@ from textual.document._document import EditResult, Location, Selection
 from textual.document._edit import Edit
 from textual.widgets import TextArea
 
+from nodwyn_tui.ui.widgets.keys import run_binding
 from nodwyn_tui.ui.widgets.painting import painter_for
 from nodwyn_tui.ui.widgets.pastes import Pastes, clean, is_large
 
@@ -90,15 +91,8 @@ class Editor(TextArea):
         return location
 
     async def _on_key(self, event: events.Key) -> None:
-        """Keys that are bindings run here, in order with the printable ones: left to bubble up,
-        they would run after those that came later in the same burst.
-        """
         self.last_key = event.time
-        for binding in self._bindings.key_to_bindings.get(event.key, ()):
-            if await self.app.run_action(binding.action, self):
-                event.stop()
-                event.prevent_default()
-                return
+        await run_binding(self, event)
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()

@@ -18,6 +18,8 @@ MODES: dict[Mode, tuple[str, str]] = {
 }
 """Each mode's role, and what it means."""
 _GAP = Span("  ")
+_LEAST_LEFT = 24
+"""Cells that the name and the folder get whatever stands on the right."""
 
 
 class Header(Bar):
@@ -44,14 +46,8 @@ class Header(Bar):
             self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
-        right = _right(self.opened)
-        while right and sum(cells(part) + 2 for part in right) > width - 24:
-            right = right[:-1] if len(right) > 1 else [(_cut(right[0][0], max(width - 30, 8)),)]
-            if len(right) == 1:
-                break
-        tail = joined(right, _GAP)
-        room = width - cells(tail) - 3
-        left = _left(self.opened, room)
+        tail = joined(_right(self.opened, width - _LEAST_LEFT), _GAP)
+        left = _left(self.opened, width - cells(tail) - 3)
         fill = Span(" " * max(width - 2 - cells(left) - cells(tail), 1))
         yield (Span(" "), *left, fill, *tail, Span(" "))
 
@@ -68,29 +64,25 @@ def _left(opened: Opened | None, room: int) -> Row:
     return joined([name, folder, branch], _GAP)
 
 
-def _right(opened: Opened | None) -> list[Row]:
-    """The facts on the right, what matters most first."""
+def _right(opened: Opened | None, room: int) -> list[Row]:
+    """The facts on the right: the model and the mode always, the others where they fit."""
     if opened is None:
         return []
-    server = opened.server or opened.provider
-    facts: list[Row] = []
+    model = Span("no model", "warning")
     if opened.tour:
-        facts.append((Span("tour", "accent strong"),))
-    if opened.model:
-        facts += [(Span(one_line(opened.model), "strong"),)] * (opened.model != "tour")
-    else:
-        facts.append((Span("no model", "warning"),))
-    facts.append((Span(opened.mode, MODES[opened.mode][0]),))
-    if not opened.sandboxed:
-        facts.append((Span("unsandboxed", "warning"),))
-    if opened.model and not opened.tour and server and server not in opened.model:
-        facts.append((Span(one_line(server), "dim"),))
-    facts.append((Span(opened.strategy, "dim"),))
+        model = Span("tour", "accent strong")
+    elif opened.model:
+        most = max(room - len(opened.mode) - 2, 8)
+        model = Span(cut_text(one_line(opened.model), most), "strong")
+    facts: list[Row] = [(model,), (Span(opened.mode, MODES[opened.mode][0]),)]
+    server = one_line(opened.server or opened.provider)
+    if opened.tour or not opened.model or server in opened.model:
+        server = ""
+    sandbox = "" if opened.sandboxed else "unsandboxed"
+    for text, role in ((sandbox, "warning"), (server, "dim"), (opened.strategy, "dim")):
+        if text and cells(joined([*facts, (Span(text),)], _GAP)) <= room:
+            facts.append((Span(text, role),))
     return facts
-
-
-def _cut(span: Span, room: int) -> Span:
-    return span._replace(text=cut_text(span.text, room))
 
 
 def short_path(path: str, room: int) -> str:

@@ -113,10 +113,14 @@ def _filled(segments: Sequence[Segment], scale: int, width: int) -> Iterator[tup
 
 
 def _write(glyphs: list[tuple[str, str]], at: int, label: str, used: int, *, edge: int) -> None:
-    """A mark at its cell, and as much of its label as stands on free room before `edge`."""
+    """A mark at its cell, and its label where that stands on free room before `edge`. A mark does
+    not stand on the only cell of a segment.
+    """
+    if at < used and glyphs.count(glyphs[at]) == 1:
+        at += 1
     fits = at + len(label) <= edge
     for n, glyph in enumerate(label):
-        if glyph == "┊" or (fits and at + n >= used):
+        if at + n < len(glyphs) and (glyph == "┊" or (fits and at + n >= used)):
             glyphs[at + n] = (glyph, "" if glyph == "┊" else "dim")
 
 

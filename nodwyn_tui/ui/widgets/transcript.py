@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 
 from nodwyn_tui.link import events as up
+from nodwyn_tui.ui.widgets.keys import run_binding
 from nodwyn_tui.ui.widgets.questions import ANSWERS
 from nodwyn_tui.ui.widgets.story_pane import StoryPane
 from nodwyn_tui.ui.widgets.viewport import Place
@@ -107,9 +108,8 @@ class Transcript(StoryPane, can_focus=True):
         self._refused = False
         self.show_questions()
 
-    def on_key(self, event: events.Key) -> None:
-        answers = self._answers and event.key in self._bindings.key_to_bindings
-        if event.is_printable and event.character and not answers:
+    async def on_key(self, event: events.Key) -> None:
+        if not await run_binding(self, event) and event.is_printable and event.character:
             event.stop()
             self.post_message(self.Typed(event.character))
 

@@ -3,10 +3,9 @@ an object. What the log holds stays as it came; only what is sent is made safe h
 """
 
 import json
-import math
 import re
-from typing import Any
 
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.canonical import clean_json
 from nodwyn_tui.domain.request import Json
 
@@ -23,25 +22,9 @@ def parse_arguments(text: str) -> dict[str, Json] | None:
     Blank text is the empty object (C27); numbers keep their form (C28); NaN and infinities, which
     are no JSON, make the whole invalid.
     """
-    if not text.strip():
-        return {}
-    try:
-        value: Any = json.loads(text, parse_float=_finite, parse_constant=_refuse)
-        # Inside the guard: what is nested too deeply to walk could not be written out either.
-        return clean_json(value) if isinstance(value, dict) else None
-    except (ValueError, RecursionError):
-        return None
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise ValueError(text)
-    return number
-
-
-def _refuse(name: str) -> float:
-    raise ValueError(name)
+    value = read_arguments(text, strict=True)
+    # What a text holds of half characters no server takes.
+    return None if isinstance(value, Malformed) else clean_json(value)
 
 
 def arguments_object(text: str) -> dict[str, Json]:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from nodwyn_tui.domain.request import Json
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.base import Arguments, Tool
 from nodwyn_tui.tools.fs_edit import FsEdit
@@ -57,23 +57,9 @@ def parse_arguments(tool: Tool[Arguments], text: str) -> Arguments:
     no arguments; nothing else is made up.
     """
     name = tool.spec.name
-    try:
-        value = json.loads(
-            text if text.strip() else "{}",
-            strict=False,
-            object_pairs_hook=_once,
-            parse_constant=_no_constant,
-        )
-    except json.JSONDecodeError as error:
-        raise ToolError(f"{name}: {_not_json(text, error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise ToolError(
-            f"{name}: the arguments can't be read ({error}); nothing was run."
-        ) from error
-    if not isinstance(value, dict):
-        raise ToolError(
-            f"{name}: the arguments must be one JSON object, not {_kind(value)}; nothing was run."
-        )
+    value = read_arguments(text)
+    if isinstance(value, Malformed):
+        raise ToolError(f"{name}: {_wrong(text, value)}")
     given = {key: item for key, item in value.items() if item is not None}
     try:
         return tool.arguments.model_validate(given)
@@ -83,39 +69,19 @@ def parse_arguments(tool: Tool[Arguments], text: str) -> Arguments:
         raise ToolError(f"{name}: {told}. Nothing was run; the arguments are: {known}.") from error
 
 
-def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key is given twice")
-    return value
-
-
-def _no_constant(name: str) -> Json:
-    raise ValueError(f"{name} is no JSON number")
-
-
-def _not_json(text: str, error: json.JSONDecodeError) -> str:
-    if _is_cut(text, error):
+def _wrong(text: str, found: Malformed) -> str:
+    if found.cut:
         return (
             f"the arguments end in the middle, after {len(text):,} characters: the reply was cut"
             " off. Nothing was run or written. Call again with less in one call: write a long file"
             " in parts (the first with fs-write, each further one with fs-edit)."
         )
-    near = text[max(error.pos - 20, 0) : error.pos + 20]
+    if found.at is None:
+        return f"the arguments {found.why}; nothing was run."
+    near = json.dumps(text[max(found.at - 20, 0) : found.at + 20])
     return (
-        f"the arguments are no valid JSON ({error.msg}, at character {error.pos + 1}, near"
-        f" {json.dumps(near)}); nothing was run. Send one JSON object."
-    )
-
-
-def _is_cut(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether the text is wrong only in that it ends: in a text, an escape, a word or between."""
-    rest = text[error.pos :].rstrip()
-    return (
-        not rest
-        or error.msg.startswith("Unterminated string")
-        or ("escape" in error.msg and len(rest) <= len("uXXXX"))
-        or any(word.startswith(rest) for word in ("true", "false", "null", "-"))
+        f"the arguments are no valid JSON ({found.why}, at character {found.at + 1}, near"
+        f" {near}); nothing was run. Send one JSON object."
     )
 
 
@@ -130,7 +96,3 @@ def _told(detail: ErrorDetails) -> str:
             shown = json.dumps(detail["input"], default=str)
             shown = shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
             return f"{where}: {detail['msg'].lower()} (you gave {shown})"
-
-
-def _kind(value: Json) -> str:
-    return {str: "a text", list: "a list", bool: "true or false"}.get(type(value), "a number")

@@ -98,7 +98,7 @@ class ScreenRun:
         self._app = NodwynApp(
             bridge,
             clock,
-            painted=self._painted,
+            listen=self._listen,
             driver_class=driver_for(self._terminal),
             no_color=read_environment().no_color,
         )
@@ -126,9 +126,9 @@ class ScreenRun:
         self._fronts.append(PipeFront(spawn(self._worker or WORKER, log=self._log)))
         return self._fronts[-1]
 
-    def _painted(self) -> None:
-        """After the first paint the prompt has the keyboard; and what lives now lives on, so that
-        the collector need not look through it again.
+    def _listen(self) -> None:
+        """The prompt has the keyboard: keys may come. What lives now lives on, so that the
+        collector need not look through it again.
         """
         import asyncio
 

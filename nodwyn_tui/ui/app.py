@@ -15,7 +15,7 @@ from nodwyn_tui.ui.themes import DARK, LIGHT
 
 
 class NodwynApp(App[Outcome], inherit_bindings=False):
-    """Ends with an `Outcome`. `painted` is called once, after the first paint."""
+    """Ends with an `Outcome`. `listen` is called once, when the prompt has the keyboard."""
 
     TITLE = "nodwyn"
     CSS_PATH = "styles/app.tcss"
@@ -27,16 +27,18 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         bridge: Bridge,
         clock: Clock,
         *,
-        painted: Callable[[], None] | None = None,
+        listen: Callable[[], None] | None = None,
         driver_class: type[Driver] | None = None,
         no_color: bool = False,
     ) -> None:
         # In its own colours Textual answers NO_COLOR with shades of grey.
         super().__init__(driver_class=driver_class, ansi_color=no_color or None)
-        self._painted = painted
+        self._listen = listen
         self.register_theme(DARK)
         self.register_theme(LIGHT)
-        self.theme = DARK.name
+        # Past the reactive: nothing is there yet that would have to be styled again.
+        self.set_reactive(App.theme, DARK.name)
+        self.stylesheet.set_variables(self.get_css_variables())
         self.conversation = Conversation(bridge, clock)
 
     def get_default_screen(self) -> Conversation:
@@ -53,5 +55,5 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         self._close_messages_no_wait()
 
     def on_ready(self) -> None:
-        if self._painted is not None:
-            self.call_after_refresh(self._painted)
+        if self._listen is not None:
+            self._listen()

@@ -15,6 +15,7 @@ from nodwyn_tui.ui.widgets.pick_list import Choice, PickList
 class Picker(ModalScreen[str]):
     """Ends with the name of the choice, '' if there was none."""
 
+    CSS_PATH = "../styles/picker.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "put this away"),
         Binding("enter", "pick", "take the marked one"),

@@ -33,6 +33,7 @@ class Page:
 class Sheet(ModalScreen[None]):
     """Shows what `layout` gives for its width."""
 
+    CSS_PATH = "../styles/sheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f1,f2,enter", "dismiss", "put this away"),
         Binding("up", "scroll(-1)", "up"),

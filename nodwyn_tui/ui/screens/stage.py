@@ -3,6 +3,7 @@
 What the person does is `conversation.py`'s.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Literal, assert_never
 
@@ -34,7 +35,6 @@ LOW = 20
 class Stage(Screen[None]):
     """Draws what the bridge posts."""
 
-    AUTO_FOCUS = "#prompt"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (LEAST[0], "-wide")]  # noqa: RUF012 - Textual's type
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (LEAST[1], "-low"), (LOW, "-high")]  # noqa: RUF012 - too
 
@@ -71,13 +71,19 @@ class Stage(Screen[None]):
         yield TooSmall(id="too-small")
 
     def on_mount(self) -> None:
-        self.follow_bridge()
+        self.set_focus(self.prompt)
         self.show_hints()
-        self.call_after_refresh(self._load_rest)
+        self.call_after_refresh(self._after_first_paint)
 
-    def _load_rest(self) -> None:
-        """What the first paint did not need, before it is needed."""
-        self.run_worker(rendering.load, thread=True, name="load")
+    def _after_first_paint(self) -> None:
+        self.run_worker(self._load_and_follow(), name="load")
+
+    async def _load_and_follow(self) -> None:
+        """Load what the first paint did not need, aside, so that keys are shown meanwhile; then
+        draw what the worker tells.
+        """
+        await asyncio.to_thread(rendering.load)
+        self.follow_bridge()
 
     def on_resize(self) -> None:
         self.meter.one_row = self.size.height < LOW

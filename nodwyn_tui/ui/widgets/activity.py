@@ -32,6 +32,8 @@ class Doing:
 class Activity(Bar):
     """A row of its own, so that its clock repaints nothing else."""
 
+    ONE_ROW = True
+
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._clock = clock

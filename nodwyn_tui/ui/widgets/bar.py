@@ -17,15 +17,18 @@ class Bar(Widget):
 
     ROLE = ""
     """What lies under its rows."""
+    ONE_ROW = False
+    """Whether it always has one row, so that nothing has to find out."""
+    FIRST_ROWS = 0
+    """How many rows it has at first; the stylesheet says the same."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._painter: Painter | None = None
-        self._height = -1
+        self._height = self.FIRST_ROWS
 
     def on_mount(self) -> None:
         self.watch(self.app, "theme", self._new_theme, init=False)
-        self.redraw()
 
     def bar_rows(self, width: int) -> Iterable[Row]:
         """The rows, each at most `width` cells."""
@@ -33,12 +36,14 @@ class Bar(Widget):
 
     def redraw(self) -> None:
         """Draw again; the screen is laid out again only if the number of rows changed."""
+        self.refresh()
+        if self.ONE_ROW:
+            return
         width = self.content_size.width or self.app.size.width
         height = len(list(self.bar_rows(width)))
         if height != self._height:
             self._height = height
             self.styles.height = height
-        self.refresh()
 
     def on_resize(self) -> None:
         self.redraw()

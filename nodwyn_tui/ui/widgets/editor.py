@@ -92,7 +92,15 @@ class Editor(TextArea):
 
     async def _on_key(self, event: events.Key) -> None:
         self.last_key = event.time
+        self.call_next(self._paint_now)
         await run_binding(self, event)
+
+    def _paint_now(self) -> None:
+        """Show what the key did at once: the screen's own beat may be two ticks away (PERF-2)."""
+        screen = self.screen
+        if screen.is_current and not (self._layout_required or screen._layout_required):
+            screen._compositor.update_widgets({self})
+            screen._compositor_refresh()
 
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()

@@ -13,6 +13,7 @@ class Footer(Bar):
     """`show_keys` what matters most first; what does not fit is left out (help has all)."""
 
     ROLE = "bar"
+    ONE_ROW = True
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -26,6 +26,7 @@ class Header(Bar):
     """`opened` is the session's facts as they stand now; `None` until it is open."""
 
     ROLE = "bar"
+    ONE_ROW = True
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)

@@ -24,6 +24,8 @@ _FREE = "─"
 class Meter(Bar):
     """`state` is the window's last known state. `one_row` leaves the bar out on low screens."""
 
+    FIRST_ROWS = 2
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.state: MeterChanged | None = None

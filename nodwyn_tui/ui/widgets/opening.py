@@ -56,11 +56,11 @@ def _problems(opened: Opened, width: int) -> Iterator[Line]:
 
 def _setup(opened: Opened, width: int) -> Iterator[Line]:
     yield Line((Span("No model is set up yet", "accent strong"),))
+    tour = [Span("Ctrl+T", "key"), Span(" opens the tour: a scripted guide, no model needed")]
+    yield from _wrapped(tour, width)
+    yield BLANK
     for row in expand_tabs(visible(opened.setup)).split("\n"):
         yield from _wrapped([Span(row)], width)
-    yield BLANK
-    tour = [Span("Ctrl+T", "key"), Span("  opens the tour: a scripted guide, no model needed")]
-    yield from _wrapped(tour, width)
 
 
 def _first_steps(opened: Opened, width: int) -> Iterator[Line]:

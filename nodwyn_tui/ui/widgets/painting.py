@@ -9,7 +9,7 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from nodwyn_tui.ui.widgets.lines import Span
-from nodwyn_tui.ui.widgets.palette import Palette
+from nodwyn_tui.ui.widgets.palette import Palette, palette_of
 
 _KEPT = 1024
 
@@ -60,5 +60,5 @@ class Painter:
 
 def painter_for(widget: Widget) -> Painter:
     """A painter in the colours of the theme that a widget is shown under."""
-    palette = Palette(widget.app.theme_variables, plain=widget.app.no_color)
+    palette = palette_of(widget.app.theme_variables, plain=widget.app.no_color)
     return Painter(palette, widget.app.get_line_filters())

@@ -1,6 +1,7 @@
 """What each role of a `Span` looks like under the theme in use."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from rich.style import Style
 from textual.color import Color
@@ -22,16 +23,30 @@ _METER = {
 }
 
 
-class Palette:
-    """Roles to styles. `variables` are the theme's colours by name, as Textual resolves them;
-    `plain` says that none will be shown, so that what only colour would tell is reversed.
-    """
+_NAMES = ("primary", "secondary", "accent", "warning", "error", "success")
+_GROUNDS = ("foreground", "background", "surface", "panel")
 
-    def __init__(self, variables: Mapping[str, str], *, plain: bool = False) -> None:
-        names = ("primary", "secondary", "accent", "warning", "error", "success")
+
+def palette_of(variables: Mapping[str, str], *, plain: bool) -> "Palette":
+    """The palette of a theme's colours by name, as Textual resolves them; one for all who paint.
+
+    `plain` says that no colour will be shown, so that what only colour would tell is reversed.
+    """
+    return _palette(tuple(variables[name] for name in (*_NAMES, *_GROUNDS)), plain=plain)
+
+
+@lru_cache(maxsize=4)
+def _palette(colours: tuple[str, ...], *, plain: bool) -> "Palette":
+    return Palette(dict(zip((*_NAMES, *_GROUNDS), colours, strict=True)), plain=plain)
+
+
+class Palette:
+    """Roles to styles."""
+
+    def __init__(self, variables: Mapping[str, str], *, plain: bool) -> None:
         self.foreground = Color.parse(variables["foreground"])
         self.background = Color.parse(variables["background"])
-        colours = {name: Color.parse(variables[name]) for name in names}
+        colours = {name: Color.parse(variables[name]) for name in _NAMES}
         colours["dim"] = self._towards_background(0.40)
         colours["faint"] = self._towards_background(0.62)
         surface, panel = (Color.parse(variables[name]) for name in ("surface", "panel"))

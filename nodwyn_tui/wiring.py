@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping
 
+from nodwyn_tui.agent.assembly import Rooms
 from nodwyn_tui.agent.models import Models
-from nodwyn_tui.agent.opening import Rooms
-from nodwyn_tui.agent.worker import Household, Worker
+from nodwyn_tui.agent.opening import Household
+from nodwyn_tui.agent.worker import Worker
 from nodwyn_tui.config.credentials import Credentials, variable_names
 from nodwyn_tui.config.environment import read_environment
 from nodwyn_tui.config.files import load_settings

@@ -12,18 +12,35 @@ from nodwyn_tui.domain.events import Mode, Scope
 from nodwyn_tui.tools.base import Ask, Effect
 
 PLAN_REFUSAL = (
-    "refused: the session is in plan mode, which only reads. Say what you would do instead; the"
-    " person can switch the mode."
+    "the session is in plan mode, which only reads. Say what you would do instead; the person can"
+    " switch the mode."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the rules say of a call: run it, refuse it with `reason`, or ask the person."""
+    """What is to be done with a call: run it, refuse it with `reason`, or ask the person. `by` says
+    whose verdict it is; 'nobody' means that the person was needed and is not there.
+    """
 
     decision: Literal["allowed", "refused", "ask"]
     scope: Scope = "mode"
     reason: str = ""
+    by: Literal["rule", "person", "nobody"] = "rule"
+
+    def refusal(self) -> str:
+        """What the model is told of a refused call."""
+        match self.by:
+            case "rule":
+                return f"refused: {self.reason}"
+            case "person":
+                reason = f": {self.reason}" if self.reason else ""
+                return (
+                    f"refused by the person{reason}. Do not try it in another way; ask, or go on"
+                    " without it."
+                )
+            case "nobody":
+                return "refused: it needs the person's approval, and nobody is there to ask."
 
 
 @dataclass(slots=True)

@@ -6,9 +6,10 @@ import asyncio
 import random
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
+from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
@@ -23,14 +24,30 @@ from nodwyn_tui.window.build import ORDINARY, Shape, Window
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
+REMEDIES = (
+    "/clear starts a new window in this session",
+    "/model picks a model with a larger context",
+    "a larger context can be set in the model's entry of config.toml",
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A reply as recorded, its calls, and the calls' arguments as the model wrote them."""
+    """A reply as recorded, its calls, and the calls' arguments as the model wrote them, by id."""
 
     response: ev.LlmResponse
     calls: tuple[ev.ToolCall, ...]
     originals: dict[str, str]
+
+
+@dataclass(slots=True)
+class _Sending:
+    """A request on its way: when it began, and the milliseconds to its first word."""
+
+    exchange: Exchange
+    request: ev.LlmRequest
+    began: float
+    first_ms: int | None = None
 
 
 class Asker:
@@ -48,85 +65,75 @@ class Asker:
         Raises `ProviderError` where the server refused or failed for good, `BlockedError` where no
         request can be made that fits, `StoreError` where the request could not be recorded.
         """
-        shape, failures = self._preflight(), Counter[str]()
+        shape, window = self._preflight()
+        failures = Counter[str]()
         while True:
+            sending = self._record(shape, window)
             try:
-                return await self._once(shape)
+                return await self._stream(sending)
             except ProviderError as error:
                 failures[error.kind] += 1
-                if error.kind == "context_exceeded" and failures[error.kind] == 1:
-                    line = self._conversation.window().estimate * 3 // 4
-                    shape = self._forced_trim(line, error.message)
+                if error.kind == "context_exceeded":
+                    shape, window = self._smaller(sending, error, failures[error.kind])
                     continue
                 delay = retry.delay(error, failures[error.kind], random.random())
+                self._failed(sending, error, delay)
                 if delay is None:
                     raise
-                self._emit(
-                    up.RetryWaiting(
-                        seconds=delay, reason=error.message, attempt=failures[error.kind]
-                    )
+                again = up.RetryWaiting(
+                    seconds=delay, reason=error.message, attempt=failures[error.kind]
                 )
+                self._emit(again)
                 await asyncio.sleep(delay)
 
-    def _preflight(self) -> Shape:
-        """The shape of a request that fits: with a trim line of its own where the estimate, set
-        right by what this server reported for earlier prompts, is over the ceiling.
+    def _preflight(self) -> tuple[Shape, Window]:
+        """The window of a request that fits: with a trim line of its own where the estimate, set
+        right by what this server reported for earlier prompts, is over the ceiling (PRV-7).
         """
         window = self._conversation.window()
-        ceiling = self._conversation.ruling.window.ceiling
-        likely = window.estimate * self._calibration()
-        if likely <= ceiling:
-            return ORDINARY
-        line = int(window.estimate * ceiling / likely)
-        return self._forced_trim(line, f"about {likely:,.0f} tokens where {ceiling:,} may be sent")
+        ceiling = self._conversation.recipe.window.ceiling
+        share = self._conversation.forecast.calibration(self._target.ref.origin)
+        if window.estimate * share <= ceiling:
+            return ORDINARY, window
+        shape = Shape(high_water=int(ceiling / share))
+        trimmed = self._conversation.window(shape)
+        if trimmed.estimate * share > ceiling:
+            needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
+            raise self._blocked(trimmed, needed)
+        return shape, trimmed
 
-    def _calibration(self) -> float:
-        """This server's count of a prompt over our estimate of it, at most so far; 1.0 unknown."""
-        requests = {
-            event.seq: event
-            for event in self._conversation.events
-            if isinstance(event, ev.LlmRequest) and event.model.origin == self._target.ref.origin
-        }
-        ratios = [
-            event.usage.prompt_tokens / requests[event.req].estimate
-            for event in self._conversation.events
-            if isinstance(event, ev.LlmResponse)
-            and event.req in requests
-            and event.usage.prompt_tokens
-        ]
-        return max(ratios, default=1.0)
-
-    def _forced_trim(self, line: int, reason: str) -> Shape:
-        """A lower trim line for one request; blocked where nothing is left to trim (ENG-14)."""
-        shape = Shape(high_water=line)
-        before, trimmed = self._conversation.window(), self._conversation.window(shape)
-        if trimmed.estimate >= before.estimate and not before.newly:
-            raise self._blocked(before, reason)
-        return shape
+    def _smaller(self, sending: _Sending, error: ProviderError, times: int) -> tuple[Shape, Window]:
+        """One forced trim where the provider refused a request for its size; blocked where it
+        refuses again, or nothing is left to trim (ENG-14).
+        """
+        before = self._conversation.window()
+        shape = Shape(high_water=before.estimate * 3 // 4)
+        trimmed = self._conversation.window(shape)
+        again = times == 1 and trimmed.estimate < before.estimate
+        self._failed(sending, error, 0.0 if again else None)
+        if not again:
+            raise self._blocked(before, error.message)
+        return shape, trimmed
 
     def _blocked(self, window: Window, reason: str) -> BlockedError:
-        recipe = self._conversation.ruling
+        recipe = self._conversation.recipe
         figures = {
             "estimate": window.estimate,
             "fixed": window.fixed,
             "ceiling": recipe.window.ceiling,
             "context": recipe.num_ctx,
         }
-        remedies = (
-            "/clear starts a new window in this session",
-            "/model picks a model with a larger context",
-            "a larger context can be set in the model's entry of config.toml",
-        )
         self._conversation.append(
-            ev.BudgetBlocked(reason=reason, figures=figures, remedies=remedies)
+            ev.BudgetBlocked(reason=reason, figures=figures, remedies=REMEDIES)
         )
         return BlockedError(f"the request does not fit and nothing is left to trim: {reason}")
 
-    async def _once(self, shape: Shape) -> Answer:
-        """One request on the wire, recorded before it is sent and when it ends."""
+    def _record(self, shape: Shape, window: Window) -> _Sending:
+        """The request in the log, before a byte of it is sent (ENG-24)."""
         conversation, target = self._conversation, self._target
-        window = conversation.window(shape)
-        prediction = conversation.predict(window, target)
+        # Encoded first: a setting that the dialect refuses must leave no request behind.
+        exchange = target.provider.stream(window.request, target.ref, target.parameters)
+        prediction, pieces = conversation.forecast.predict(window, target, conversation.events)
         request, *_ = conversation.append(
             ev.LlmRequest(
                 model=target.ref,
@@ -141,25 +148,23 @@ class Asker:
             must=True,
         )
         assert isinstance(request, ev.LlmRequest), "the log gives back what it was given"
-        conversation.sent(request, window)
+        conversation.forecast.sent(request, pieces)
         self._emit(up.RequestSent(seq=request.seq, model=target.ref.name))
         self._emit(conversation.meter(target, window))
-        began, first = self._clock.monotonic(), None
-        exchange = target.provider.stream(window.request, target.ref, target.parameters)
+        return _Sending(exchange, request, self._clock.monotonic())
+
+    async def _stream(self, sending: _Sending) -> Answer:
+        exchange = sending.exchange
         try:
             async with exchange:
                 async for delta in exchange:
-                    if first is None and not isinstance(delta, Alive):
-                        first = self._ms_since(began)
+                    if sending.first_ms is None and not isinstance(delta, Alive):
+                        sending.first_ms = self._ms_since(sending.began)
                     self._show(delta)
-            reply = exchange.reply
         except asyncio.CancelledError:
-            self._interrupted(exchange, request, began, first)
+            self._interrupted(sending)
             raise
-        except ProviderError as error:
-            self._failed(exchange, request, error)
-            raise
-        return self._recorded(reply, request, first, self._ms_since(began))
+        return self._recorded(sending, exchange.reply)
 
     def _show(self, delta: Delta) -> None:
         match delta:
@@ -172,52 +177,49 @@ class Asker:
             case Alive():
                 pass
 
-    def _interrupted(
-        self, exchange: Exchange, request: ev.LlmRequest, began: float, first: int | None
-    ) -> None:
+    def _interrupted(self, sending: _Sending) -> None:
         """What had come is kept and marked; half-made calls are not (AGT-3)."""
-        reply = exchange.interrupted()
+        reply = sending.exchange.interrupted()
         kept = tuple(part for part in reply.parts if not isinstance(part, Call))
-        self._recorded(
-            replace(reply, parts=kept, finish="interrupted"), request, first, self._ms_since(began)
-        )
+        self._recorded(sending, replace(reply, parts=kept, finish="interrupted"))
 
-    def _failed(self, exchange: Exchange, request: ev.LlmRequest, error: ProviderError) -> None:
-        partial = exchange.partial()
+    def _failed(self, sending: _Sending, error: ProviderError, delay: float | None) -> None:
+        """Records a failure, with the seconds after which it is asked again, if it is."""
+        partial = sending.exchange.partial()
         self._conversation.append(
             ev.LlmError(
-                req=request.seq,
+                req=sending.request.seq,
                 kind=error.kind,
                 status=error.status,
                 message=error.message,
+                retry_in_s=delay,
                 partial=partial,
             )
         )
-        self._emit(up.ReplyEnded(seq=request.seq, partial=partial))
+        self._emit(up.ReplyEnded(seq=sending.request.seq, partial=partial))
 
-    def _recorded(
-        self, reply: Reply, request: ev.LlmRequest, first: int | None, took: int
-    ) -> Answer:
+    def _recorded(self, sending: _Sending, reply: Reply) -> Answer:
+        """The reply and its calls, in one write."""
         conversation = self._conversation
         seq = conversation.log.next_seq
-        parts, originals = own_ids(reply.parts, conversation.call_ids(), seq)
-        calls = [part for part in parts if isinstance(part, Call)]
+        parts, originals = own_ids(reply.parts, conversation.calls.keys(), seq)
         recorded = conversation.append(
             ev.LlmResponse(
-                req=request.seq,
+                req=sending.request.seq,
                 parts=parts,
                 thinking_field=reply.thinking_field,
                 finish=reply.finish,
-                usage=reply.usage,
-                first_token_ms=first,
-                ms=took,
+                usage=spend.priced(reply.usage, self._target.price),
+                first_token_ms=sending.first_ms,
+                ms=self._ms_since(sending.began),
             ),
             *(
-                ev.ToolCall(resp=seq, call_id=call.id, name=call.name, arguments=call.arguments)
-                for call in calls
+                ev.ToolCall(resp=seq, call_id=part.id, name=part.name, arguments=part.arguments)
+                for part in parts
+                if isinstance(part, Call)
             ),
         )
-        self._emit(up.ReplyEnded(seq=request.seq))
+        self._emit(up.ReplyEnded(seq=sending.request.seq))
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         return Answer(response, made, originals)
@@ -227,20 +229,23 @@ class Asker:
 
 
 def own_ids(
-    parts: Sequence[ReplyPart], used: frozenset[str], seq: int
+    parts: Sequence[ReplyPart], used: Collection[str], seq: int
 ) -> tuple[tuple[ReplyPart, ...], dict[str, str]]:
     """A reply's parts with call ids unique in the session, and each call's arguments by id.
 
     A provider's id is kept where it is whole and new; else one is made from the reply's seq, which
     a resume finds again in the log (C29, C30).
     """
-    taken, made, originals = set(used), [], {}
+    taken = set(used)
+    made: list[ReplyPart] = []
+    originals: dict[str, str] = {}
     for number, part in enumerate(parts):
-        if isinstance(part, Call):
-            kept = part.id not in taken and _SAFE_ID.match(part.id) is not None
-            own = part.id if kept else f"call_{seq}_{number}"
-            part = replace(part, id=own, provider_id=None if kept else part.id)  # noqa: PLW2901 - the same part under its own id
-            taken.add(own)
-            originals[own] = part.arguments
-        made.append(part)
+        if not isinstance(part, Call):
+            made.append(part)
+            continue
+        kept = part.id not in taken and _SAFE_ID.match(part.id) is not None
+        own = part.id if kept else f"call_{seq}_{number}"
+        taken.add(own)
+        originals[own] = part.arguments
+        made.append(replace(part, id=own, provider_id=None if kept else part.id))
     return tuple(made), originals

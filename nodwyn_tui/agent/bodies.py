@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.deltas import Finish
 from nodwyn_tui.domain.parts import Text, Thinking
 from nodwyn_tui.link import events as up
@@ -70,18 +71,15 @@ def _recovered_text(event: ev.SessionRecovered) -> str:
 
 
 def _pretty(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
-    except ValueError:
+    value = read_arguments(arguments)
+    if isinstance(value, Malformed):
         return arguments
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
-def _parsed(arguments: str) -> Mapping[str, object]:
-    try:
-        value = json.loads(arguments)
-    except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+def _values(arguments: str) -> Mapping[str, object]:
+    value = read_arguments(arguments)
+    return {} if isinstance(value, Malformed) else value
 
 
 MAIN_ARGUMENT = ("path", "pattern", "command", "item", "url", "name", "action")
@@ -89,7 +87,7 @@ MAIN_ARGUMENT = ("path", "pattern", "command", "item", "url", "name", "action")
 
 def call_title(name: str, arguments: str) -> str:
     """A call in one line: its name and the argument that matters."""
-    values = _parsed(arguments)
+    values = _values(arguments)
     parts = [str(values[key]) for key in MAIN_ARGUMENT if values.get(key)]
     if name == "fs-read" and ("start" in values or "end" in values):
         parts.append(f"lines {values.get('start', 1)}-{values.get('end', 'end')}")
@@ -99,7 +97,7 @@ def call_title(name: str, arguments: str) -> str:
 
 def call_diff(name: str, arguments: str) -> str:
     """What a write asks to change, as `-` and `+` lines, from its arguments alone."""
-    values = _parsed(arguments)
+    values = _values(arguments)
     removed = added = ""
     if name == "fs-edit":
         removed, added = str(values.get("old", "")), str(values.get("new", ""))

@@ -1,8 +1,8 @@
 """Running the calls of a reply: judged, run side by side where they only read, each answered."""
 
 import asyncio
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from nodwyn_tui.agent.gate import Gate, NobodyToAsk
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.transcript import INTERRUPTED
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.errors import BlockedError, ToolError
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
+from nodwyn_tui.errors import BlockedError, StoreError, ToolError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.tools.base import Interrupted, Outcome, Tool
@@ -53,12 +54,12 @@ class CallRunner:
         if blocked:
             raise BlockedError(
                 "a call needs approval and nobody is there to ask; pass "
-                + " ".join(f"--allow {json.dumps(pattern)}" for pattern in blocked)
+                + " ".join(f"--allow {shlex.quote(pattern)}" for pattern in blocked)
             )
 
     def close_open(self, text: str) -> None:
         """Gives every call that has no result one that says why."""
-        for call in self._conversation.open_calls():
+        for call in list(self._conversation.open_calls.values()):
             self._record(call, Outcome(text=text, is_error=True), None)
 
     def _groups(self, calls: Sequence[ev.ToolCall]) -> Iterator[list[ev.ToolCall]]:
@@ -80,8 +81,12 @@ class CallRunner:
         began = self._clock.monotonic()
         try:
             outcome = await self._outcome(call, cut_at, blocked)
-        except ToolError as error:
+        except (ToolError, StoreError) as error:
             outcome = Outcome(text=str(error), is_error=True)
+        except OSError as error:
+            # The machine's own refusal (no room for a temporary file, a folder that may not be
+            # looked into) is the call's failure, not the program's.
+            outcome = Outcome(text=f"{call.name}: {error}", is_error=True)
         except Interrupted as stopped:
             # What the call had given by then goes back too.
             text = f"{STOPPED}. What it had given:\n{stopped.outcome.text}"
@@ -108,10 +113,10 @@ class CallRunner:
             verdict = await self._gate.settle(call, tool.effect, ask)
         except NobodyToAsk as needed:
             blocked.append(needed.pattern)
-            verdict = Verdict("refused", reason="it needs approval and nobody is there to ask")
+            verdict = Verdict("refused", by="nobody")
         self._decide(call, verdict)
         if verdict.decision == "refused":
-            return Outcome(text=_refusal(verdict), is_error=True)
+            return Outcome(text=verdict.refusal(), is_error=True)
         self._ran.add(call.call_id)
         outcome = await tool.run(arguments, replace(context, granted=ask))
         self._conversation.changed_files.update(outcome.changed)
@@ -149,29 +154,10 @@ class CallRunner:
 
 def _arguments(tool: Tool[Any], text: str, cut_at: int | None) -> Any:
     """The call's arguments; `ToolError` for what was cut off, never a repair (C32)."""
-    try:
-        return parse_arguments(tool, text)
-    except ToolError as error:
-        if cut_at is not None and not is_object(text):
-            raise ToolError(
-                f"your reply was cut at its limit of {cut_at:,} tokens in the middle of this call's"
-                " arguments; nothing was run. Do it in several smaller calls"
-            ) from error
-        raise
-
-
-def is_object(text: str) -> bool:
-    """Whether a call's arguments are a whole JSON object."""
-    try:
-        return isinstance(json.loads(text), Mapping)
-    except ValueError:
-        return False
-
-
-def _refusal(verdict: Verdict) -> str:
-    if verdict.reason.startswith("refused"):
-        return verdict.reason
-    reason = f": {verdict.reason}" if verdict.reason else ""
-    return (
-        f"refused by the person{reason}. Do not try it again in another way; ask, or go on without."
-    )
+    found = read_arguments(text)
+    if cut_at is not None and isinstance(found, Malformed) and found.cut:
+        raise ToolError(
+            f"your reply was cut at its limit of {cut_at:,} tokens in the middle of this call's"
+            " arguments; nothing was run. Do it in several smaller calls"
+        )
+    return parse_arguments(tool, text)

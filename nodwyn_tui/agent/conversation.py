@@ -2,53 +2,60 @@
 from here: nothing reaches a front that is not in the log, or held for it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from nodwyn_tui.agent import spend
+from nodwyn_tui.agent.forecast import Forecast
 from nodwyn_tui.agent.meter import Spent, measure
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.transcript import Transcript
-from nodwyn_tui.config.schema import PriceSettings
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
-from nodwyn_tui.window import prefix
+from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
-from nodwyn_tui.window.prefix import Prediction, Sent
-from nodwyn_tui.window.replay import replay
 
 Emit = Callable[[up.UpEvent], None]
 
 
 class Conversation:
-    """One session's events, the recipe that holds, and what the screen is told of them."""
+    """One session's events, the recipe that holds, and what the screen is told of them.
+
+    Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
+    `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether a
+    result holds a redaction marker.
+    """
 
     def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:
         self.log = log
         self.events: list[ev.Event] = []
-        self.recipe: Recipe | None = None
+        self.calls: dict[str, ev.ToolCall] = {}
+        self.open_calls: dict[str, ev.ToolCall] = {}
+        self.failed: set[str] = set()
+        self.replies: list[ev.LlmResponse] = []
+        self.markers = False
         self.transcript = Transcript()
+        self.forecast = Forecast()
         self.changed_files: set[str] = set()
+        self._recipe: ev.RecipeEvent | None = None
         self._emit, self._want_log = emit, want_log
         self._unsaved = 0
-        self._costs: dict[int, float | None] = {}
-        self._sent: list[Sent] = []
-        self._pending: tuple[ev.LlmRequest, tuple[prefix.Piece, ...]] | None = None
-        self._price: PriceSettings | None = None
+        self._asked: ev.LlmRequest | None = None
+        self._run_start = 0
         for event in events:
             self._fold(event)
             for _ in self.transcript.feed(event):
                 pass  # nobody listens yet: the front is told of the session as a whole
+        self.forecast.recall(self.events)
 
     def append(self, *drafts: ev.Event, must: bool = False) -> tuple[ev.Event, ...]:
         """Records events in one write, and tells the front.
 
         With `must`, a disk that refuses raises `StoreError` and nothing was recorded; without it
-        the events are held in memory until the disk takes them, which is shown (ENG-3).
+        the events are held in memory until the disk takes them, which is shown (ENG-3). Notes may
+        come back behind the drafts (a block that was left out).
         """
         recorded = self.log.append(*drafts, must=must)
         for event in recorded:
@@ -67,122 +74,66 @@ class Conversation:
             self._emit(up.Unsaved(count=self._unsaved, why=self.log.why if self._unsaved else ""))
 
     @property
-    def ruling(self) -> Recipe:
+    def began(self) -> ev.RecipeEvent | None:
+        """The latest event that bears a recipe; `None` where damage took them all."""
+        return self._recipe
+
+    @property
+    def recipe(self) -> Recipe:
         """The recipe that holds."""
-        assert self.recipe is not None, "a log begins with its recipe"
-        return self.recipe
+        assert self._recipe is not None, "a session that is asked has a recipe"
+        return self._recipe.recipe
 
-    def priced(self, price: PriceSettings | None) -> None:
-        """The price table of the model asked from now on."""
-        self._price = price
-
-    def window(self, shape: Shape = ORDINARY, *extra: ev.Event) -> Window:
-        """The next request's window; `extra` are drafts it would hold as well."""
-        return build([*self.events, *extra], self.ruling, shape)
-
-    def predict(self, window: Window, target: Target) -> Prediction:
-        """What the provider's cache should hold of a request (ENG-28)."""
-        if not self._sent:
-            self._recall()
-        return prefix.predict(
-            self._sent,
-            prefix.pieces(window.request),
-            (target.ref.origin, target.parameters),
-            self.events,
-            one_slot=target.one_slot,
-            trimmed=bool(window.newly),
-        )
-
-    def sent(self, event: ev.LlmRequest, window: Window) -> None:
-        """A request went out; its reply will say what the prompt was."""
-        self._pending = (event, prefix.pieces(window.request))
+    def window(self, shape: Shape = ORDINARY) -> Window:
+        """The next request's window."""
+        return build(self.events, self.recipe, shape)
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
         window = window or self.window()
-        starts = [event.seq for event in self.events if _starts_run(event)]
-        return measure(
-            window, self.ruling, target.context_from, self._spent(), starts[-1] if starts else 0
+        spent = Spent(
+            usages=[reply.usage for reply in self.replies],
+            cost_usd=spend.total(reply.usage.cost_usd for reply in self.replies),
+            last=self._last(target),
         )
+        return measure(window, self.recipe, target.context_from, spent, self._run_start)
 
-    def usages(self, since: int = 0) -> list[Usage]:
-        """The usage of each reply after the event `since`."""
-        return [reply.usage for reply in self._replies(since)]
-
-    def cost(self, since: int = 0) -> float | None:
+    def cost(self, since: int) -> float | None:
         """US dollars of the replies after the event `since`, as far as known."""
-        return spend.total(self._costs.get(reply.seq) for reply in self._replies(since))
+        return spend.total(r.usage.cost_usd for r in self.replies if r.seq > since)
 
-    def open_calls(self) -> list[ev.ToolCall]:
-        """Calls that have no result yet, in order."""
-        answered = {event.call_id for event in self.events if isinstance(event, ev.ToolResult)}
-        return [
-            event
-            for event in self.events
-            if isinstance(event, ev.ToolCall) and event.call_id not in answered
-        ]
-
-    def call_ids(self) -> frozenset[str]:
-        """Every call id of the session."""
-        return frozenset(event.call_id for event in self.events if isinstance(event, ev.ToolCall))
+    def _last(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
+        """The last request and its reply, if this window and model are still theirs."""
+        if self._asked is None or not self.replies or self.replies[-1].req != self._asked.seq:
+            return None
+        same = self._asked.model.origin == target.ref.origin
+        return (self._asked, self.replies[-1]) if same else None
 
     def _fold(self, event: ev.Event) -> None:
         self.events.append(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
-                self.recipe = event.recipe
+                self._recipe = event
+            case ev.UserMessage() if event.starts_run:
+                self._run_start = event.seq
+            case ev.LlmRequest():
+                self._asked = event
+            case ev.WindowReset():
+                self._asked = None
             case ev.LlmResponse():
-                self._costs[event.seq] = spend.cost(event.usage, self._price)
-                self._remember(event.usage.prompt_tokens)
+                self.replies.append(event)
+                self.forecast.answered(event)
             case ev.LlmError():
-                self._pending = None
+                self.forecast.failed()
+            case ev.ToolCall():
+                self.calls[event.call_id] = self.open_calls[event.call_id] = event
+            case ev.ToolResult():
+                self._fold_result(event)
             case _:
                 pass
 
-    def _remember(self, reported: int | None) -> None:
-        if self._pending is not None:
-            request, pieces = self._pending
-            self._sent.append(prefix.sent(request, pieces, reported))
-            self._pending = None
-
-    def _recall(self) -> None:
-        """What an earlier process sent last, rebuilt from the log: a resume predicts too."""
-        replies = {event.req: event for event in self.events if isinstance(event, ev.LlmResponse)}
-        latest = {
-            event.model.origin: event
-            for event in self.events
-            if isinstance(event, ev.LlmRequest) and event.seq in replies
-        }
-        for request in sorted(latest.values(), key=lambda event: event.seq):
-            try:
-                window = replay(self.events, request.seq)
-            except ReplayError:
-                continue
-            reported = replies[request.seq].usage.prompt_tokens
-            self._sent.append(prefix.sent(request, prefix.pieces(window.request), reported))
-
-    def _replies(self, since: int = 0) -> Iterable[ev.LlmResponse]:
-        return (
-            event
-            for event in self.events
-            if isinstance(event, ev.LlmResponse) and event.seq > since
-        )
-
-    def _spent(self) -> Spent:
-        replies = list(self._replies())
-        requests = {event.seq: event for event in self.events if isinstance(event, ev.LlmRequest)}
-        last = requests.get(replies[-1].req) if replies else None
-        return Spent(
-            usages=[reply.usage for reply in replies],
-            cost_usd=self.cost(),
-            elapsed_ms=replies[-1].ms if replies else None,
-            last_estimate=last.estimate if last else None,
-        )
-
-
-def _starts_run(event: ev.Event) -> bool:
-    return (
-        isinstance(event, ev.UserMessage)
-        and event.via in ("prompt", "continue")
-        and not event.rejected
-    )
+    def _fold_result(self, event: ev.ToolResult) -> None:
+        self.open_calls.pop(event.call_id, None)
+        if event.is_error:
+            self.failed.add(event.call_id)
+        self.markers = self.markers or has_marker(event.text)

@@ -68,21 +68,23 @@ class Gate:
             del self._waiting[call.call_id]
             self._emit(up.ApprovalClosed(call_id=call.call_id))
 
-    def answer(self, answer: commands.Answer) -> None:
+    async def answer(self, answer: commands.Answer) -> None:
         """The person's answer; one that comes late, for a call that no longer waits, is dropped."""
         waiting = self._waiting.get(answer.call_id)
         if waiting is None or waiting.answer.done():
             return
         if not answer.allow:
-            waiting.answer.set_result(Verdict("refused", "once", answer.reason))
+            waiting.answer.set_result(Verdict("refused", "once", answer.reason, by="person"))
             return
         pattern = waiting.question.pattern
         if answer.scope == "always":
-            self._save(pattern)
+            await asyncio.to_thread(self._save, pattern)
+            if waiting.answer.done():
+                return
             self.rules = replace(self.rules, standing=(*self.rules.standing, pattern))
         elif answer.scope == "session":
             self.rules.session.append(pattern)
-        waiting.answer.set_result(Verdict("allowed", answer.scope))
+        waiting.answer.set_result(Verdict("allowed", answer.scope, by="person"))
         self._reconsider()
 
     def set_mode(self, mode: ev.Mode) -> None:

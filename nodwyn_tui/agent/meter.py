@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.usage import Usage, cache_rate
 from nodwyn_tui.link import events as up
@@ -11,14 +13,13 @@ from nodwyn_tui.window.build import Window
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """The replies so far: their usages in order, dollars (unknown is `None`), the last one's time
-    in milliseconds, and the estimate their last request had.
+    """The replies so far: their usages in order, dollars (unknown is `None`), and the last request
+    with its reply if the window and the model are still the ones that it had.
     """
 
     usages: Sequence[Usage]
     cost_usd: float | None
-    elapsed_ms: int | None
-    last_estimate: int | None
+    last: tuple[ev.LlmRequest, ev.LlmResponse] | None
 
 
 def measure(
@@ -26,41 +27,47 @@ def measure(
 ) -> up.MeterChanged:
     """The meter's figures; entries from seq `new_from` on are this turn's new part."""
     new = sum(entry.tokens for entry in window.entries if entry.seq >= new_from)
-    history = window.estimate - window.fixed - new
-    used, source = window.estimate, "estimated"
-    last = spent.usages[-1] if spent.usages else None
-    if last is not None and last.prompt_tokens and spent.last_estimate:
-        # The server's own count of the last prompt, and the estimate for what came since.
-        grown = max(window.estimate - spent.last_estimate, 0)
-        used, source = last.prompt_tokens + grown, "reported"
-    if window.newly:
-        used, source = window.estimate, "estimated"
+    used, source = _used(window, spent)
+    last = spent.last[1] if spent.last else None
     return up.MeterChanged(
         segments=(
             up.Segment(kind="system", tokens=window.fixed),
-            up.Segment(kind="history", tokens=history),
+            up.Segment(kind="history", tokens=window.estimate - window.fixed - new),
             up.Segment(kind="new", tokens=new),
         ),
         used=used,
-        source="reported" if source == "reported" else "estimated",
+        source=source,
         high=recipe.window.high_water,
         low=recipe.window.low_water,
         ceiling=recipe.window.ceiling,
         context=recipe.num_ctx,
         context_from=context_from,
-        cached_reply=cache_rate([last]) if last else None,
+        cached_reply=cache_rate([last.usage]) if last else None,
         cached_session=cache_rate(list(spent.usages)),
-        next_event=_next_trim(window, recipe, len(spent.usages)),
+        next_event=_next_trim(window, recipe),
         cost_usd=spent.cost_usd,
-        elapsed_ms=spent.elapsed_ms,
+        elapsed_ms=last.ms if last else None,
     )
 
 
-def _next_trim(window: Window, recipe: Recipe, steps: int) -> str:
-    """What happens next and about when, at the pace so far."""
+def _used(window: Window, spent: Spent) -> tuple[int, Literal["reported", "estimated"]]:
+    """The server's own count of the last prompt and the estimate of what came since, while the
+    window only grew; else the estimate of all of it.
+    """
+    if spent.last is None or window.newly:
+        return window.estimate, "estimated"
+    request, reply = spent.last
+    if not reply.usage.prompt_tokens or window.estimate < request.estimate:
+        return window.estimate, "estimated"
+    return reply.usage.prompt_tokens + window.estimate - request.estimate, "reported"
+
+
+def _next_trim(window: Window, recipe: Recipe) -> str:
+    """What happens next and about when, at this window's pace so far."""
     room = recipe.window.high_water - window.estimate
     if room <= 0:
         return "trims at the next request"
+    steps = sum(entry.kind == "assistant" for entry in window.entries)
     grown = window.estimate - window.fixed
     if steps == 0 or grown <= 0:
         return ""

@@ -1,18 +1,24 @@
 """From the person's choice of a model to a target that can be asked."""
 
+import asyncio
 from dataclasses import dataclass
 
-from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.models import ModelChoice, choose_model
-from nodwyn_tui.config.schema import ModelSettings, ServerSettings, WindowSettings
+from nodwyn_tui.config.schema import (
+    ModelSettings,
+    PriceSettings,
+    ServerSettings,
+    WindowSettings,
+)
 from nodwyn_tui.domain.events import ModelRef, Parameters
-from nodwyn_tui.errors import ConfigError, ProviderError
+from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers.base import Endpoint, Timeouts
-from nodwyn_tui.providers.catalogue import ModelFacts
+from nodwyn_tui.providers.catalogue import ModelFacts, ModelListing
 from nodwyn_tui.providers.provider import Provider
 from nodwyn_tui.providers.session_key import session_key
 from nodwyn_tui.store.redact import Redactor
@@ -23,7 +29,6 @@ ASSUMED_CONTEXT = 32_768
 """Where nothing tells the context; and the most that is taken of Ollama's own figure, since it
 pays memory for every token of it (ENG-18)."""
 
-ASSUMED = "assumed"
 SETUP = """\
 No model was found.
 
@@ -68,6 +73,8 @@ class Models:
         Raises `ConfigError` where what was asked for cannot be had.
         """
         if self._only is not None:
+            if wanted not in ("", self._only.name):
+                raise UsageError("the tour has its own guide: leave it first (/quit), then choose")
             return await self.target(self._only, session)
         choice = choose_model(self.loaded, self._environment, wanted)
         if choice is None:
@@ -107,48 +114,51 @@ class Models:
                 listing_limit=facts.max_output,
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy="trim",
-                price=choice.model.price,
+                price=choice.model.price or _listed_price(facts),
             ),
             warning,
         )
 
     async def listed(self, current: str) -> up.ModelsListed:
-        """Every model the person can pick: configured ones, then what a local Ollama has."""
-        choices = [
-            up.ModelChoice(
-                name=name, detail=f"{entry.server} · {entry.model}", current=name == current
-            )
-            for name, entry in self.loaded.settings.models.items()
-        ]
-        failures = []
-        for server in _listed_servers(self.loaded):
-            try:
-                provider = await self._provider(server, self.loaded.servers[server])
-                listings = await provider.catalogue.models()
-            except (ProviderError, ConfigError) as error:
-                failures.append(str(error))
-                continue
-            choices += [
-                up.ModelChoice(
-                    name=f"{server}/{listing.id}",
-                    detail=server,
-                    current=f"{server}/{listing.id}" == current,
-                )
-                for listing in listings
-            ]
-        return up.ModelsListed(models=tuple(choices), failures=tuple(failures))
+        """Every model the person can pick: configured ones, then what their servers and a local
+        Ollama have, all asked at once.
+        """
+        if self._only is not None:
+            return up.ModelsListed(models=(up.ModelChoice(name=self._only.name, current=True),))
+        entries = self.loaded.settings.models.items()
+        choices = [(name, f"{entry.server} · {entry.model}") for name, entry in entries]
+        servers = _listed_servers(self.loaded)
+        answers = await asyncio.gather(*(self._offered(server) for server in servers))
+        for server, answer in zip(servers, answers, strict=True):
+            if not isinstance(answer, str):
+                choices += [(f"{server}/{listing.id}", server) for listing in answer]
+        return up.ModelsListed(
+            models=tuple(
+                up.ModelChoice(name=name, detail=detail, current=name == current)
+                for name, detail in choices
+            ),
+            failures=tuple(answer for answer in answers if isinstance(answer, str)),
+        )
+
+    async def _offered(self, server: str) -> list[ModelListing] | str:
+        """A server's listing, or why there is none."""
+        try:
+            provider = await self._provider(server, self.loaded.servers[server])
+        except ConfigError as error:
+            return str(error)
+        try:
+            return await provider.catalogue.models()
+        except ProviderError as error:
+            return str(error)
+        finally:
+            await provider.aclose()
 
     async def _from_ollama(self) -> ModelChoice | None:
         """The first model of a local Ollama, if one answers."""
-        server = self.loaded.servers.get("ollama")
-        if server is None:
+        if "ollama" not in self.loaded.servers:
             return None
-        try:
-            provider = await self._provider("ollama", server)
-            listings = await provider.catalogue.models()
-        except ProviderError:
-            return None
-        if not listings:
+        listings = await self._offered("ollama")
+        if isinstance(listings, str) or not listings:
             return None
         return choose_model(self.loaded, self._environment, f"ollama/{listings[0].id}")
 
@@ -171,6 +181,16 @@ class Models:
             proxies=self._environment.proxies,
             redact=self._redactor.text,
         )
+
+
+def _listed_price(facts: ModelFacts) -> PriceSettings | None:
+    """The prices that the server's own listing names, if it names both that matter."""
+    prices = facts.prices
+    if prices is None or prices.input is None or prices.output is None:
+        return None
+    return PriceSettings(
+        input=prices.input, cached=prices.cached, write=prices.write, output=prices.output
+    )
 
 
 def _listed_servers(loaded: Loaded) -> list[str]:

@@ -1,133 +1,109 @@
-"""Opening a session: the workspace, the model, the log, and the parts put together."""
+"""Which session is opened for a command: a new one, an earlier one, or none yet."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from nodwyn_tui import __version__
-from nodwyn_tui.agent.approvals import Rules
-from nodwyn_tui.agent.conversation import Conversation, Emit
-from nodwyn_tui.agent.gate import Gate
-from nodwyn_tui.agent.instructions import with_instructions
-from nodwyn_tui.agent.prompt import SYSTEM
-from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
-from nodwyn_tui.agent.session import Parts, Session
+from nodwyn_tui.agent.assembly import Assembly, Rooms
+from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.models import Models
+from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.target import Target
-from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
-from nodwyn_tui.agent.turn import Limits
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.config.saving import add_allow_pattern
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.errors import ConfigError, SessionLocked
 from nodwyn_tui.link import commands
-from nodwyn_tui.store.artifacts import ArtifactFiles
-from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.link import events as up
+from nodwyn_tui.store import places, sessions
 from nodwyn_tui.store.log import Log
-from nodwyn_tui.store.redact import Redactor
-from nodwyn_tui.system.clock import Clock
-from nodwyn_tui.tools.base import Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rooms:
-    """What wiring picked for the worker: how tools are made for a session, how a shell command is
-    judged by its parts, what the folders are, and what is known to be secret.
+class Household:
+    """What wiring makes from the first command."""
+
+    rooms: Rooms
+    loaded: Loaded
+    models: Models
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What was opened for `command` (its workspace may be another one than asked for): a session;
+    or the events of one that process `holder` writes, in `folder`; or neither, for want of a model.
     """
 
-    state: Path
-    cache: Path
-    clock: Clock
-    redactor: Redactor
-    make_tools: Callable[[Mapping[str, str]], Sequence[Tool[Any]]]
-    shell_allows: Callable[[Sequence[str], str], bool]
-    child_environment: Callable[[], Mapping[str, str]]
+    command: commands.Open
+    session: Session | None = None
+    warning: str = ""
+    folder: Path | None = None
+    holder: int = 0
+    events: Sequence[ev.Event] = ()
 
 
 class Opener:
-    """Puts a session together from a command, the settings and a target."""
+    """Opens sessions of one household."""
 
-    def __init__(self, rooms: Rooms, loaded: Loaded, emit: Emit) -> None:
-        self._rooms, self._loaded, self._emit = rooms, loaded, emit
+    def __init__(self, household: Household, emit: Emit) -> None:
+        self._rooms, self._models, self._emit = household.rooms, household.models, emit
+        self._assembly = Assembly(household.rooms, household.loaded, emit)
 
-    def new(self, command: commands.Open, folder: Path, target: Target) -> Session:
-        """A new session in `folder`. `BlockedError` where the model's context is too small,
-        `StoreError` where the disk refuses.
-        """
-        tools = self._rooms.make_tools(self._rooms.child_environment())
-        system = with_instructions(SYSTEM, self._loaded.file.parent, Path(command.workspace))
-        recipe = new_recipe(target, system, tools, self._loaded.settings.window)
-        log = Log.create(folder, self._rooms.clock, self._rooms.redactor)
-        conversation = Conversation(log, (), self._emit, want_log=command.want_log)
-        conversation.append(
-            ev.SessionStart(
-                session=folder.name, workspace=command.workspace, app=__version__, recipe=recipe
-            ),
-            must=True,
-        )
-        return self._session(command, folder, target, conversation, tools)
+    async def open(self, command: commands.Open) -> Found:
+        """Opens what a command asks for. Raises what keeps it from being opened."""
+        earlier = self._earlier(command)
+        return await self._new(command) if earlier is None else await self._resume(command, earlier)
 
-    def resumed(
-        self, command: commands.Open, log: Log, events: Sequence[ev.Event], target: Target
-    ) -> Session:
-        """A session whose log was opened: it keeps its prompt, catalogue and headers (ENG-11)."""
-        folder = log.path.parent
-        conversation = Conversation(log, events, self._emit, want_log=command.want_log)
-        conversation.priced(target.price)
-        tools = self._rooms.make_tools(self._rooms.child_environment())
-        recipe = resumed_recipe(conversation.ruling, target)
-        conversation.append(
-            ev.SessionResume(
-                session=folder.name, workspace=command.workspace, app=__version__, recipe=recipe
-            ),
-            must=True,
-        )
-        session = self._session(command, folder, target, conversation, tools)
-        session.repair()
-        return session
+    def _earlier(self, command: commands.Open) -> Path | None:
+        """The folder of the session to resume; `None` for a new one."""
+        workspace, state = Path(command.workspace), self._rooms.state
+        if command.resume != "last":
+            return sessions.find(command.resume, workspace, state) if command.resume else None
+        for facts in sessions.list_sessions(workspace, state):
+            if facts.first_message and places.created_here(facts.id, state):
+                return facts.folder
+        text = "you have no earlier session in this folder: this is a new one"
+        self._emit(up.Notice(level="info", text=text))
+        return None
 
-    def _session(
-        self,
-        command: commands.Open,
-        folder: Path,
-        target: Target,
-        conversation: Conversation,
-        tools: Sequence[Tool[Any]],
-    ) -> Session:
-        conversation.priced(target.price)
-        rules = Rules(
-            self._rooms.shell_allows, (*self._loaded.settings.approvals.allow, *command.allow)
-        )
-        gate = Gate(conversation, rules, self._emit, self._save_always, headless=command.headless)
-        gate.mode = self._mode(command)
-        files = WorkspaceFiles(
-            Path(command.workspace), [Path(path) for path in command.add_dirs], conversation
-        )
-        return Session(
-            Parts(
-                conversation=conversation,
-                target=target,
-                toolbox=Toolbox(
-                    tools, conversation, files, ArtifactFiles(folder, self._rooms.redactor)
-                ),
-                gate=gate,
-                draft=Draft(Path(command.workspace), self._rooms.state, self._rooms.redactor),
-                clock=self._rooms.clock,
-                limits=Limits(
-                    max_steps=command.max_steps,
-                    max_seconds=command.max_seconds,
-                    max_cost=command.max_cost,
-                ),
-                unsandboxed_auto=command.no_sandbox,
-            ),
-            self._emit,
-        )
+    async def _new(self, command: commands.Open) -> Found:
+        name = places.new_id(self._rooms.clock.now())
+        target, warning = await self._target(command, name)
+        if target is None:
+            return Found(command)
+        folder = places.new_session(Path(command.workspace), self._rooms.state, name)
+        return Found(command, self._assembly.new(command, folder, target), warning)
 
-    def _mode(self, command: commands.Open) -> ev.Mode:
-        """The command line's mode, else the settings'. Never the log's: a repository may bring a
-        log along, and what is allowed is the person's alone (SEC-4).
-        """
-        mode = "auto" if command.yes else command.mode or self._loaded.settings.mode
-        return "ask" if mode == "auto" and not command.no_sandbox else mode
+    async def _resume(self, command: commands.Open, folder: Path) -> Found:
+        try:
+            log, contents = Log.open(folder, self._rooms.clock, self._rooms.redactor)
+        except SessionLocked as error:
+            events = Log.read(folder / places.LOG_NAME).events
+            return Found(command, folder=folder, holder=error.pid, events=events)
+        try:
+            command = replace(command, workspace=_workspace(command, contents.events))
+            target, warning = await self._target(_last_model(command, contents.events), folder.name)
+            if target is None:
+                raise ConfigError(self._models.setup())  # noqa: TRY301 - the log is let go of below
+            session = self._assembly.resumed(command, log, contents.events, target)
+        except BaseException:
+            log.close()
+            raise
+        return Found(command, session, warning)
 
-    def _save_always(self, pattern: str) -> None:
-        add_allow_pattern(self._loaded.file, pattern)
+    async def _target(self, command: commands.Open, session: str) -> tuple[Target | None, str]:
+        found = await self._models.choose(command.model, session)
+        return found.target, found.warning
+
+
+def _workspace(command: commands.Open, events: Sequence[ev.Event]) -> str:
+    """A session goes on where it was, if that folder is still there."""
+    recorded = [event.workspace for event in events if isinstance(event, ev.RecipeEvent)]
+    return recorded[-1] if recorded and Path(recorded[-1]).is_dir() else command.workspace
+
+
+def _last_model(command: commands.Open, events: Sequence[ev.Event]) -> commands.Open:
+    """A resumed session goes on with the model it last asked, unless another one is named."""
+    if command.model:
+        return command
+    asked = [event.model.name for event in events if isinstance(event, ev.LlmRequest)]
+    return replace(command, model=asked[-1]) if asked else command

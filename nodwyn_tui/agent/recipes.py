@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.schema import WindowSettings
 from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe
 from nodwyn_tui.tools.base import Tool
@@ -36,10 +36,15 @@ def new_recipe(
     )
 
 
-def resumed_recipe(last: Recipe, target: Target) -> Recipe:
+def resumed_recipe(last: Recipe, target: Target, *, same_model: bool) -> Recipe:
     """A resumed or switched session's: its own prompt, catalogue and headers, the target's sizes
     (ENG-11). `BlockedError` where the context is too small for them.
+
+    Where the `same_model` goes on and its server does not tell the context just now, the recorded
+    sizes stand: an assumed context would trim what fits.
     """
+    if same_model and target.context_from == ASSUMED:
+        return replace(last, version=CURRENT_VERSION)
     window = limits(
         target.context,
         fixed_tokens(last.system, last.tools),

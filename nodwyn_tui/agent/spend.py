@@ -1,7 +1,7 @@
-"""What replies cost, and the share of it that counts against a budget."""
+"""What replies cost."""
 
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from nodwyn_tui.config.schema import PriceSettings
@@ -10,12 +10,14 @@ from nodwyn_tui.domain.usage import Usage
 MILLION = 1_000_000
 
 
-def cost(usage: Usage, price: PriceSettings | None) -> float | None:
-    """US dollars of one reply: as reported, else by the price table, else unknown (PRV-10)."""
+def priced(usage: Usage, price: PriceSettings | None) -> Usage:
+    """The usage with its cost in US dollars: as reported, else by the price table, else unknown
+    (PRV-10).
+    """
     if usage.cost_usd is not None:
-        return usage.cost_usd
+        return replace(usage, cost_from="reported")
     if price is None or usage.prompt_tokens is None or usage.output_tokens is None:
-        return None
+        return usage
     cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
     plain = max(usage.prompt_tokens - cached - written, 0)
     read_price = price.input if price.cached is None else price.cached
@@ -26,7 +28,7 @@ def cost(usage: Usage, price: PriceSettings | None) -> float | None:
         + written * write_price
         + usage.output_tokens * price.output
     )
-    return spent / MILLION
+    return replace(usage, cost_usd=spent / MILLION, cost_from="table")
 
 
 def total(costs: Iterable[float | None]) -> float | None:
@@ -40,6 +42,6 @@ def summed(usages: Iterable[Usage]) -> Usage:
     figures: dict[str, Any] = {}
     for usage in usages:
         for name, value in asdict(usage).items():
-            if value is not None:
+            if isinstance(value, int | float):
                 figures[name] = figures.get(name, 0) + value
     return Usage(**figures)

@@ -1,6 +1,6 @@
 """The model that a session asks, resolved: where it is, how it is asked, how much it holds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodwyn_tui.config.schema import PriceSettings
 from nodwyn_tui.domain.events import ModelRef, Parameters
@@ -8,10 +8,13 @@ from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.providers.provider import Provider
 from nodwyn_tui.window.sizes import Wanted
 
+ASSUMED = "assumed"
+"""Where a context is from that nothing told."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A model ready to be asked. `context` in tokens, and where that figure is from ('assumed'
+    """A model ready to be asked. `context` in tokens, and where that figure is from (`ASSUMED`
     where nothing told it); `listing_limit` is the most a reply may have by the server's listing.
     """
 
@@ -24,6 +27,12 @@ class Target:
     wanted: Wanted
     strategy: Strategy
     price: PriceSettings | None
+
+    def holding(self, context: int) -> "Target":
+        """The same with the context that a session was recorded with."""
+        told = self.parameters.num_ctx is not None
+        parameters = replace(self.parameters, num_ctx=context) if told else self.parameters
+        return replace(self, context=context, context_from="the session", parameters=parameters)
 
     @property
     def one_slot(self) -> bool:

@@ -9,7 +9,6 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.errors import ToolError
-from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.tools.base import Artifacts, Context, Tool
 from nodwyn_tui.tools.shell import Shell
 
@@ -61,7 +60,7 @@ class WorkspaceFiles:
     @property
     def read_budget(self) -> int:
         """What a ranged read may give: the cap of a file read, so that the window never cuts it."""
-        return 2 * self.conversation.ruling.window.max_result_tokens
+        return 2 * self.conversation.recipe.window.max_result_tokens
 
     def seen(self, path: Path, digest: str) -> None:
         self.known[path] = digest
@@ -70,10 +69,7 @@ class WorkspaceFiles:
         return self.known.get(path)
 
     def markers(self) -> bool:
-        return any(
-            isinstance(event, ev.ToolResult) and has_marker(event.text)
-            for event in self.conversation.events
-        )
+        return self.conversation.markers
 
 
 class RecordedPlan:

@@ -1,14 +1,17 @@
 """The turn loop: ask, run the calls, ask again, until the model is done or something ends it."""
 
-from collections.abc import Callable
+import asyncio
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.asking import Answer, Asker
-from nodwyn_tui.agent.calls import CallRunner, is_object
+from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.ending import Ending
 from nodwyn_tui.agent.toolbox import Toolbox
+from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
+from nodwyn_tui.errors import StoreError
 
 SAME_FAILURES = 3
 """How often the same failing call is answered before the model is told; twice that ends the run."""
@@ -26,16 +29,8 @@ class Limits:
     max_cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """Why a run ended; `message` is for the person."""
-
-    why: ev.RunEndWhy
-    message: str = ""
-
-
 class Turn:
-    """One run of the session. `steers` gives the messages typed meanwhile, to be told now."""
+    """One run of the session. What is typed meanwhile comes from `waiting`."""
 
     def __init__(
         self,
@@ -43,22 +38,31 @@ class Turn:
         asker: Asker,
         runner: CallRunner,
         toolbox: Toolbox,
+        waiting: Waiting,
         limits: Limits,
-        clock: Clock,
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
-        self._toolbox, self._limits, self._clock = toolbox, limits, clock
+        self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
         self._failures: dict[tuple[str, str], int] = {}
         self._cuts = 0
 
-    async def run(self, steers: Callable[[], list[str]]) -> Ending:
+    async def run(self) -> Ending:
         """Until the model has nothing more to do. Errors of the provider, the disk and the budget
         are the caller's; each call has its one result by then.
         """
-        began, since = self._clock.monotonic(), self._conversation.events[-1].seq
+        seconds = self._limits.max_seconds
+        try:
+            async with asyncio.timeout(seconds) as patience:
+                return await self._loop(self._conversation.events[-1].seq)
+        except TimeoutError:
+            if not patience.expired():
+                raise
+            return Ending("limit", f"the run reached its limit of {seconds:g} s")
+
+    async def _loop(self, since: int) -> Ending:
         steps = 0
         while True:
-            if ending := self._over_limit(steps, began, since):
+            if ending := self._over_limit(steps, since):
                 return ending
             answer = await self._asker.ask()
             steps += 1
@@ -67,25 +71,29 @@ class Turn:
                 await self._runner.run(answer.calls, self._cut_at(answer))
                 if ending := self._stuck(answer):
                     return ending
-            told = steers()
-            for text in told:
-                self._conversation.append(ev.UserMessage(text=text, via="steer"), must=True)
+            told = self._tell_steers()
             if not answer.calls and not told:
                 return _ending_of(answer)
 
-    def _cut_at(self, answer: Answer) -> int | None:
-        broken = any(not is_object(text) for text in answer.originals.values())
-        cut = answer.response.finish == "length" or broken
-        return self._conversation.ruling.max_output if cut else None
+    def _tell_steers(self) -> bool:
+        """Tells the model what was typed meanwhile; what the disk refuses goes on waiting."""
+        steers = self._waiting.take_steers()
+        for told, text in enumerate(steers):
+            try:
+                self._conversation.append(ev.UserMessage(text=text, via="steer"), must=True)
+            except StoreError:
+                self._waiting.put_back(steers[told:])
+                raise
+        return bool(steers)
 
-    def _over_limit(self, steps: int, began: float, since: int) -> Ending | None:
+    def _cut_at(self, answer: Answer) -> int | None:
+        cut = answer.response.finish == "length" or _cut_calls(answer)
+        return self._conversation.recipe.max_output if cut else None
+
+    def _over_limit(self, steps: int, since: int) -> Ending | None:
         limits = self._limits
         if limits.max_steps is not None and steps >= limits.max_steps:
             return Ending("limit", f"the run reached its limit of {limits.max_steps} requests")
-        if limits.max_seconds is not None:
-            spent = self._clock.monotonic() - began
-            if spent >= limits.max_seconds:
-                return Ending("limit", f"the run reached its limit of {limits.max_seconds:g} s")
         if limits.max_cost is not None and steps:
             cost = self._conversation.cost(since)
             if cost is None:
@@ -100,22 +108,16 @@ class Turn:
 
     def _stuck(self, answer: Answer) -> Ending | None:
         """The same failing call, or replies cut in a call's middle, again and again (AGT-5)."""
-        broken = [text for text in answer.originals.values() if not is_object(text)]
-        self._cuts = self._cuts + 1 if broken else 0
+        self._cuts = self._cuts + 1 if _cut_calls(answer) else 0
         if self._cuts >= CUT_REPLIES:
             return Ending(
                 "limit",
                 f"the model's replies were cut in the middle of a call {self._cuts} times in a row:"
                 " ask for smaller steps, or raise max_output",
             )
-        failed = {
-            event.call_id
-            for event in self._conversation.events
-            if isinstance(event, ev.ToolResult) and event.is_error
-        }
         for call in answer.calls:
             key = (call.name, call.arguments)
-            if call.call_id not in failed:
+            if call.call_id not in self._conversation.failed:
                 self._failures.pop(key, None)
                 continue
             count = self._failures[key] = self._failures.get(key, 0) + 1
@@ -124,6 +126,12 @@ class Turn:
             elif count >= 2 * SAME_FAILURES:
                 return Ending("limit", f"{call.name} failed {count} times with the same arguments")
         return None
+
+
+def _cut_calls(answer: Answer) -> bool:
+    """Whether a call's arguments only lack their end."""
+    found = (read_arguments(text) for text in answer.originals.values())
+    return any(isinstance(each, Malformed) and each.cut for each in found)
 
 
 def _warned(tool: str) -> str:

@@ -1,13 +1,15 @@
 """What a reply cost, as its server reported it. Missing stays `None`, never zero (PRV-10)."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
     """Token counts, milliseconds and US dollars of one reply.
 
-    `prompt_tokens` includes what was read from the cache and written to it.
+    `prompt_tokens` includes what was read from the cache and written to it. `cost_from` says
+    whether the server told the cost or the price table gave it.
     """
 
     prompt_tokens: int | None = None
@@ -19,6 +21,7 @@ class Usage:
     prompt_eval_ms: int | None = None
     eval_ms: int | None = None
     cost_usd: float | None = None
+    cost_from: Literal["reported", "table"] | None = None
 
 
 def cache_rate(replies: list[Usage]) -> float | None:

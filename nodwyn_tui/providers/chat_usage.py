@@ -1,6 +1,7 @@
 """The token counts of a chat-completions stream, in whatever chunk and spelling they come."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
@@ -49,7 +50,9 @@ class UsageReader:
         if not found.get("prompt_tokens"):
             for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"):
                 found.pop(name, None)
-        counts = {name: round(value) for name, value in found.items() if name != "cost_usd"}
+        counts: dict[str, Any] = {
+            name: round(value) for name, value in found.items() if name != "cost_usd"
+        }
         return Usage(**counts, cost_usd=found.get("cost_usd"))
 
     def _usage(self, usage: Mapping[str, Json]) -> None:

@@ -60,10 +60,11 @@ def make_session_folder(folder: Path) -> None:
         write_whole(home / ".gitignore", b"*\n", 0o600)
 
 
-def discard(folder: Path) -> None:
+def discard(folder: Path, state: Path) -> None:
     """Removes the folder of a session in which nothing was said. Raises `StoreError`."""
     try:
         shutil.rmtree(folder)
+        (state / "created" / folder.name).unlink(missing_ok=True)
     except OSError as error:
         raise disk_error("remove", folder, error) from error
 

@@ -55,12 +55,7 @@ class Position:
         return tuple(events), position
 
     def _starts_run(self, draft: Event) -> bool:
-        return (
-            isinstance(draft, UserMessage)
-            and draft.via in ("prompt", "continue")
-            and not draft.rejected
-            and draft.ctx not in self.inner
-        )
+        return isinstance(draft, UserMessage) and draft.starts_run and draft.ctx not in self.inner
 
 
 def _is_stamp(text: str) -> bool:

@@ -102,10 +102,10 @@ def test_list_of_workspaces_has_the_latest_first(tmp_path: Path) -> None:
 def test_empty_session_is_discarded_whole(tmp_path: Path) -> None:
     folder = new_session(tmp_path, tmp_path / "state", new_id(NOW))
     (folder / "log.jsonl").write_text("")
-    discard(folder)
+    discard(folder, tmp_path / "state")
     assert list(folder.parent.iterdir()) == []
     with pytest.raises(StoreError, match="cannot remove"):
-        discard(folder)
+        discard(folder, tmp_path / "state")
 
 
 def test_session_that_a_repository_brought_along_is_not_ones_own(tmp_path: Path) -> None:

@@ -1,0 +1,162 @@
+"""A session put together from its parts: a new one, or one whose log was opened."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+from nodwyn_tui import __version__
+from nodwyn_tui.agent.approvals import Rules
+from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.instructions import with_instructions
+from nodwyn_tui.agent.prompt import SYSTEM
+from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
+from nodwyn_tui.agent.session import Parts, Session
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
+from nodwyn_tui.agent.turn import Limits
+from nodwyn_tui.config.files import Loaded
+from nodwyn_tui.config.saving import add_allow_pattern
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.link import commands
+from nodwyn_tui.store.artifacts import ArtifactFiles
+from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.tools.base import Tool
+
+PROMPT_LOST = (
+    "The start of this session's log is lost to damage, and with it the system prompt and the tools"
+    " that its requests had. It goes on with today's; the first request reads the prompt anew."
+)
+
+
+class About(TypedDict):
+    """What every recipe event says of its session."""
+
+    session: str
+    workspace: str
+    app: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rooms:
+    """What wiring picked for the worker: how tools are made for a session, how a shell command is
+    judged by its parts, what the folders are, and what is known to be secret.
+    """
+
+    state: Path
+    cache: Path
+    clock: Clock
+    redactor: Redactor
+    make_tools: Callable[[Mapping[str, str]], Sequence[Tool[Any]]]
+    shell_allows: Callable[[Sequence[str], str], bool]
+    child_environment: Callable[[], Mapping[str, str]]
+
+
+class Assembly:
+    """Puts a session together from a command, the settings and a target."""
+
+    def __init__(self, rooms: Rooms, loaded: Loaded, emit: Emit) -> None:
+        self._rooms, self._loaded, self._emit = rooms, loaded, emit
+
+    def new(self, command: commands.Open, folder: Path, target: Target) -> Session:
+        """A new session in `folder`. `BlockedError` where the model's context is too small,
+        `StoreError` where the disk refuses.
+        """
+        tools = self._rooms.make_tools(self._rooms.child_environment())
+        recipe = self._new_recipe(command, target, tools)
+        log = Log.create(folder, self._rooms.clock, self._rooms.redactor)
+        conversation = Conversation(log, (), self._emit, want_log=command.want_log)
+        conversation.append(
+            ev.SessionStart(**self._about(command, folder), recipe=recipe), must=True
+        )
+        return self._session(command, target, conversation, tools, created=True)
+
+    def resumed(
+        self, command: commands.Open, log: Log, events: Sequence[ev.Event], target: Target
+    ) -> Session:
+        """A session whose log was opened: it keeps its prompt, catalogue and headers (ENG-11)."""
+        conversation = Conversation(log, events, self._emit, want_log=command.want_log)
+        tools = self._rooms.make_tools(self._rooms.child_environment())
+        recipe = self._resumed(command, conversation, target, tools)
+        about = self._about(command, log.path.parent)
+        conversation.append(ev.SessionResume(**about, recipe=recipe), must=True)
+        target = target.holding(recipe.num_ctx) if recipe.num_ctx != target.context else target
+        session = self._session(command, target, conversation, tools, created=False)
+        session.repair()
+        return session
+
+    def _resumed(
+        self,
+        command: commands.Open,
+        conversation: Conversation,
+        target: Target,
+        tools: Sequence[Tool[Any]],
+    ) -> Recipe:
+        if conversation.began is None:
+            conversation.append(ev.Note(text=PROMPT_LOST, audience="person", why="damage"))
+            return self._new_recipe(command, target, tools)
+        asked = [event for event in conversation.events if isinstance(event, ev.LlmRequest)]
+        same = bool(asked) and asked[-1].model.origin == target.ref.origin
+        return resumed_recipe(conversation.recipe, target, same_model=same)
+
+    def _new_recipe(
+        self, command: commands.Open, target: Target, tools: Sequence[Tool[Any]]
+    ) -> Recipe:
+        system = with_instructions(SYSTEM, self._loaded.file.parent, Path(command.workspace))
+        return new_recipe(target, system, tools, self._loaded.settings.window)
+
+    def _about(self, command: commands.Open, folder: Path) -> "About":
+        return {"session": folder.name, "workspace": command.workspace, "app": __version__}
+
+    def _session(
+        self,
+        command: commands.Open,
+        target: Target,
+        conversation: Conversation,
+        tools: Sequence[Tool[Any]],
+        *,
+        created: bool,
+    ) -> Session:
+        rules = Rules(
+            self._rooms.shell_allows, (*self._loaded.settings.approvals.allow, *command.allow)
+        )
+        gate = Gate(conversation, rules, self._emit, self._save_always, headless=command.headless)
+        gate.mode = self._mode(command)
+        files = WorkspaceFiles(
+            Path(command.workspace), [Path(path) for path in command.add_dirs], conversation
+        )
+        artifacts = ArtifactFiles(conversation.log.path.parent, self._rooms.redactor)
+        return Session(
+            Parts(
+                conversation=conversation,
+                target=target,
+                toolbox=Toolbox(tools, conversation, files, artifacts),
+                gate=gate,
+                draft=Draft(Path(command.workspace), self._rooms.state, self._rooms.redactor),
+                clock=self._rooms.clock,
+                state=self._rooms.state,
+                created=created,
+                limits=Limits(
+                    max_steps=command.max_steps,
+                    max_seconds=command.max_seconds,
+                    max_cost=command.max_cost,
+                ),
+                unsandboxed_auto=command.no_sandbox,
+            ),
+            self._emit,
+        )
+
+    def _mode(self, command: commands.Open) -> ev.Mode:
+        """The command line's mode, else the settings'. Never the log's: a repository may bring a
+        log along, and what is allowed is the person's alone (SEC-4).
+        """
+        mode = "auto" if command.yes else command.mode or self._loaded.settings.mode
+        return "ask" if mode == "auto" and not command.no_sandbox else mode
+
+    def _save_always(self, pattern: str) -> None:
+        add_allow_pattern(self._loaded.file, pattern)

@@ -1,0 +1,60 @@
+"""How a run ended, and what the front is told of it."""
+
+from dataclasses import dataclass
+
+from nodwyn_tui.agent import spend
+from nodwyn_tui.agent.bodies import text_of
+from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.errors import NodwynError, ProviderError
+from nodwyn_tui.link import events as up
+
+EXIT_CODES: dict[ev.RunEndWhy, int] = {
+    "done": 0,
+    "interrupted": 130,
+    "limit": 1,
+    "error": 1,
+    "blocked": 5,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why a run ended; `message` is for the person; `failure` the error that ended it."""
+
+    why: ev.RunEndWhy
+    message: str = ""
+    failure: NodwynError | None = None
+
+    @classmethod
+    def of(cls, failure: NodwynError) -> "Ending":
+        """The ending that an error makes."""
+        return cls("blocked" if failure.exit_code == EXIT_CODES["blocked"] else "error",
+                   str(failure), failure)  # fmt: skip
+
+
+def report(conversation: Conversation, ending: Ending, since: int) -> up.RunEnded:
+    """What the front is told: the run's figures are those of the events after `since`."""
+    later = [event for event in conversation.events if event.seq > since]
+    replies = [event for event in later if isinstance(event, ev.LlmResponse)]
+    failure = ending.failure
+    return up.RunEnded(
+        why=ending.why,
+        text=text_of(replies[-1]) if replies else "",
+        requests=sum(isinstance(event, ev.LlmRequest) for event in later),
+        usage=spend.summed(reply.usage for reply in replies),
+        message=ending.message,
+        kind=failure_kind(failure),
+        remedy=failure.remedy if isinstance(failure, ProviderError) else "",
+        changed_files=tuple(sorted(conversation.changed_files)),
+        exit_code=failure.exit_code if failure else EXIT_CODES[ending.why],
+    )
+
+
+def failure_kind(failure: NodwynError | None) -> str:
+    """A failure's kind for `errors`: a provider's own word, else whose turn it is."""
+    if failure is None:
+        return ""
+    if isinstance(failure, ProviderError):
+        return failure.kind
+    return type(failure).__name__.removesuffix("Error").lower()

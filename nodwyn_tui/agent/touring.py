@@ -1,0 +1,38 @@
+"""The tour as a model among models: its server in this process, its workspace thrown away."""
+
+from contextlib import AsyncExitStack
+from dataclasses import replace
+
+from nodwyn_tui.agent.opening import Household
+from nodwyn_tui.config.models import ModelChoice
+from nodwyn_tui.config.schema import ModelSettings, ServerSettings
+from nodwyn_tui.link import commands
+from nodwyn_tui.store.places import new_id
+from nodwyn_tui.tour import server as tour_server
+from nodwyn_tui.tour.sample import prepare_workspace
+
+
+class Touring:
+    """Starts the tour once; further sessions of this process stay in it."""
+
+    def __init__(self, closing: AsyncExitStack) -> None:
+        self._closing = closing
+        self._workspace = ""
+
+    async def enter(self, command: commands.Open, household: Household) -> commands.Open:
+        """The command with the tour's workspace; its guide is the only model from now on."""
+        if not self._workspace:
+            pace = 0 if command.headless else tour_server.PACE
+            server = await self._closing.enter_async_context(tour_server.TourServer(pace=pace))
+            rooms = household.rooms
+            workspace = prepare_workspace(rooms.cache, new_id(rooms.clock.now()))
+            household.models.only(
+                ModelChoice(
+                    name="tour",
+                    server_name="tour",
+                    server=ServerSettings(provider="ollama", base_url=server.base_url),
+                    model=ModelSettings(server="tour", model=tour_server.MODEL),
+                )
+            )
+            self._workspace = str(workspace)
+        return replace(command, workspace=self._workspace, model="")

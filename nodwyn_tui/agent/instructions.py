@@ -26,19 +26,32 @@ def with_instructions(system: str, person: Path, workspace: Path) -> str:
 def _found(folder: Path, shown: str) -> Iterator[str]:
     for name in NAMES:
         path = folder / name
-        try:
-            data = path.read_bytes() if path.is_file() else b""
-        except OSError:
+        if not path.is_file():
             continue
-        if text := _cut(data).strip():
+        data, size = _read(path, folder)
+        if text := _cut(data, size).strip():
             where = f"{shown}/{name}" if shown else name
             yield f'<instructions file="{where}">\n{text}\n</instructions>'
             return
 
 
-def _cut(data: bytes) -> str:
-    text = clean(data[:MOST_BYTES].decode("utf-8", "replace").removeprefix("\ufeff"))
-    if len(data) <= MOST_BYTES:
+def _read(path: Path, folder: Path) -> tuple[bytes, int]:
+    """The file's beginning and size; nothing of a link that leads out of its folder: a repository
+    may bring one along, and what it leads to would go to the provider (SEC-4).
+    """
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(folder.resolve()) or real.name not in NAMES:
+            return b"", 0
+        with real.open("rb") as file:
+            return file.read(MOST_BYTES), real.stat().st_size
+    except (OSError, RuntimeError):
+        return b"", 0
+
+
+def _cut(data: bytes, size: int) -> str:
+    text = clean(data.decode("utf-8", "replace").removeprefix("\ufeff"))
+    if size <= MOST_BYTES:
         return text
     kept = text[: text.rfind("\n") + 1] or text
-    return f"{kept}[cut here: the file has {len(data):,} bytes; fs-read shows the rest]"
+    return f"{kept}[cut here: the file has {size:,} bytes; fs-read shows the rest]"

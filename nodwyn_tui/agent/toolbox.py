@@ -12,6 +12,9 @@ from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.base import Artifacts, Context, Tool
 from nodwyn_tui.tools.shell import Shell
 
+LONGEST_SEQ = 16
+"""Digits."""
+
 PLAN_MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
 
 
@@ -93,7 +96,8 @@ class LogHistory:
 
     def read_item(self, item: str, offset: int, limit: int) -> str:
         number = item.removeprefix("i:")
-        event = self._find(int(number)) if number.isascii() and number.isdigit() else None
+        known = number.isascii() and number.isdigit() and len(number) <= LONGEST_SEQ
+        event = self._find(int(number)) if known else None
         text = self._text(event) if event else None
         if text is None:
             raise ToolError(

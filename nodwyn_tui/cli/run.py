@@ -34,8 +34,10 @@ def run(arguments: Sequence[str]) -> int:
     except UsageError as error:
         report.fail("usage", str(error), error.exit_code)
     except KeyboardInterrupt:
-        report.fail("interrupted", "interrupted", INTERRUPTED)
-    report.print(parsed.format, sys.stdout, sys.stderr)
+        report.interrupt()
+    finally:
+        # Also where a bug ends the run: whoever reads the output gets an object on every exit.
+        report.print(parsed.format, sys.stdout, sys.stderr)
     return report.exit_code
 
 
@@ -56,6 +58,10 @@ class Report:
         """One more thing that went wrong; the exit code is the last one's."""
         self.errors.append({"kind": kind, "message": message})
         self.exit_code = exit_code
+
+    def interrupt(self) -> None:
+        """The person, or the system, wants it to end."""
+        self.stop, self.exit_code = "interrupted", INTERRUPTED
 
     def ended(self, event: up.RunEnded) -> None:
         """The run is over."""
@@ -97,7 +103,8 @@ async def _run(command: commands.Open, text: str, report: Report, form: str) -> 
     worker = asyncio.create_task(work(link))
     worker.add_done_callback(lambda _: link.end())
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, lambda: link.send(commands.Interrupt()))
+    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(name, _stop, link, report)
     link.send(command)
     progress = Progress(sys.stderr)
     async for event in link.events():
@@ -114,6 +121,13 @@ async def _run(command: commands.Open, text: str, report: Report, form: str) -> 
             case _:
                 progress.show(event)
     await worker
+
+
+def _stop(link: LocalLink, report: Report) -> None:
+    """Ends the run and the session in order; what was running is ended with it."""
+    report.interrupt()
+    link.send(commands.Interrupt())
+    link.send(commands.Close())
 
 
 def _opened(event: up.Opened, link: LocalLink, text: str, report: Report) -> None:

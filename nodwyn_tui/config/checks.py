@@ -26,7 +26,9 @@ _LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("models", "*", "keep_reasoning"): (False,),
     ("models", "*", "strategy"): ("trim",),
     ("models", "*", "fresh"): ("auto", "off"),
+    ("models", "*", "threshold"): (0.70,),
     ("window", "fresh"): ("auto", "off"),
+    ("window", "threshold"): (0.70,),
 }
 """Settings that this version knows and does not act on yet, with the values that say what it does
 anyway."""

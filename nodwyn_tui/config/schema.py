@@ -12,6 +12,9 @@ from nodwyn_tui.domain.recipe import KeepReasoning, Strategy
 ProviderName = Literal["ollama", "openai", "responses", "anthropic"]
 CacheControl = Literal["off", "ephemeral", "1h", "12h"]
 CacheKey = Literal["session", "header", "off"]
+DialectName = Literal[
+    "compatible", "openai", "cerebras", "deepseek", "vllm", "llamacpp", "alternating"
+]
 Fresh = Literal["auto", "each_request", "on_change", "run_start", "off"]
 
 
@@ -75,7 +78,7 @@ class ModelSettings(Section):
     keep_alive: str | None = None
     context: int | None = Field(None, gt=0)
     max_output: int | None = Field(None, gt=0)
-    dialect: str = "compatible"
+    dialect: DialectName = "compatible"
     cache_control: CacheControl = "off"
     cache_key: CacheKey = "session"
     keep_reasoning: KeepReasoning | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
-from nodwyn_tui.config.schema import ProviderName, ServerSettings
+from nodwyn_tui.config.schema import DialectName, ProviderName, ServerSettings
 
 _PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
@@ -15,7 +15,7 @@ _PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 class _BuiltIn:
     provider: ProviderName
     base_url: str
-    dialect: str = "compatible"
+    dialect: DialectName = "compatible"
 
 
 _BUILT_IN: Mapping[str, _BuiltIn] = {
@@ -55,7 +55,7 @@ def built_in_servers(environment: Environment) -> dict[str, ServerSettings]:
     return servers
 
 
-def default_dialect(server_name: str) -> str:
+def default_dialect(server_name: str) -> DialectName:
     """The dialect of models on this server that name none (PRV-2)."""
     known = _BUILT_IN.get(server_name)
     return known.dialect if known else "compatible"

@@ -7,7 +7,6 @@ from nodwyn_tui.domain.parts import ReplyPart
 from nodwyn_tui.domain.usage import Usage
 
 Finish = Literal["stop", "length", "calls", "filtered", "interrupted"]
-CUT_FINISHES: frozenset[Finish] = frozenset({"length", "interrupted"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ does. What the records mean belongs to `commands.py` and `events.py`, not here.
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -92,6 +93,10 @@ class PipeBack:
             loop = asyncio.get_running_loop()
             self._due = loop.call_at(max(loop.time(), self._written + _BATCH_S), self._flush)
 
+    def stop(self) -> None:
+        """Take no more commands: the worker ends in order, as when the front is gone."""
+        self._inlet.close()
+
     async def finish(self) -> None:
         """Write what is left and let go; gives up once the front is gone."""
         self._flush()
@@ -112,6 +117,8 @@ def serve(work: Callable[[PipeBack], Awaitable[None]]) -> None:
 
     async def run() -> None:
         back = PipeBack.take_standard_streams()
+        for name in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(name, back.stop)
         try:
             await work(back)
         finally:

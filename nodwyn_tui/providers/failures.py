@@ -19,13 +19,13 @@ MESSAGE_LIMIT = 600
 DETAIL_LIMIT = 4096
 
 REMEDIES: Mapping[ErrorKind, str] = {
-    "authentication": "Check the server's key: nodwyn auth set {server}",
+    "authentication": "Check the key that the server's credential names",
     "permission": "Check the account's rights and credit at the provider",
-    "not_found": "Check the model's id and the server's base_url; nodwyn models list shows both",
+    "not_found": "Check the model's id and the server's base_url; /model lists what servers offer",
     "rate_limit": "Wait a while, or pick another model with /model",
     "overloaded": "Try again in a while, or pick another model with /model",
-    "context_exceeded": "Make room with /compact, or set the model's context lower",
-    "invalid_request": "Check the model's entry in the settings; nodwyn models test tries it",
+    "context_exceeded": "Make room with /clear, or set the model's context lower",
+    "invalid_request": "Check the model's entry in config.toml",
     "refused_content": "Change what was asked: the provider refuses its content",
     "transport": "Check that the server runs and that its base_url is right",
     "timeout": "Try again, or raise the server's timeouts",

@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
 
 from nodwyn_tui.store.places import ARTIFACTS_NAME
@@ -18,15 +17,6 @@ class ArtifactFiles:
     def __init__(self, session_folder: Path, redactor: Redactor) -> None:
         self._folder = session_folder / ARTIFACTS_NAME
         self._redactor = redactor
-
-    def keep(self, name: str, chunks: Sequence[bytes]) -> str:
-        """Writes a file, without credentials, and returns its name: `name`, made fit and unique.
-
-        Raises `StoreError`.
-        """
-        own, path = self.open(name)
-        write_whole(path, self._redacted(b"".join(chunks)), 0o600)
-        return own
 
     def open(self, name: str) -> tuple[str, Path]:
         """A new and empty file's name and path, for a tool that writes while it runs; it calls

@@ -38,12 +38,6 @@ def list_sessions(workspace: Path, state: Path) -> list[SessionFacts]:
     return sorted(found, key=lambda facts: (facts.last_at, facts.id), reverse=True)
 
 
-def latest(workspace: Path, state: Path) -> Path | None:
-    """The folder of the session that was last at work in a workspace."""
-    listed = list_sessions(workspace, state)
-    return listed[0].folder if listed else None
-
-
 def find(reference: str, workspace: Path, state: Path) -> Path:
     """The folder of a session: by its id, a unique prefix of it, its folder or its log. Sought in
     the workspace, then in all that the state folder lists. Raises `UsageError`.

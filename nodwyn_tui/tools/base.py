@@ -99,12 +99,12 @@ class History(Protocol):
 class Artifacts(Protocol):
     """Where an over-long result is kept whole."""
 
-    def keep(self, name: str, chunks: Sequence[bytes]) -> str:
-        """Writes a file and returns its name."""
-        ...
-
     def open(self, name: str) -> tuple[str, Path]:
         """A new file's name and path, for a tool that writes while it runs."""
+        ...
+
+    def finish(self, name: str) -> None:
+        """The file is whole: credentials are taken out of it. The tool calls it (SEC-1)."""
         ...
 
 

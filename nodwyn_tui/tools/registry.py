@@ -4,7 +4,7 @@ one. Nothing is repaired here: a call whose arguments are not whole is never run
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,11 +44,6 @@ def default_tools(environment: Mapping[str, str]) -> tuple[Tool[Any], ...]:
         PlanWrite(),
         SessionHistory(),
     )
-
-
-def by_name(tools: Iterable[Tool[Any]]) -> Mapping[str, Tool[Any]]:
-    """The tools by the name that a call bears."""
-    return {tool.spec.name: tool for tool in tools}
 
 
 def parse_arguments(tool: Tool[Arguments], text: str) -> Arguments:

@@ -166,6 +166,8 @@ class Shell:
             taken += len(piece)
             await _feed(capture, piece, artifacts)
         await asyncio.to_thread(capture.finish)
+        if capture.artifact is not None:
+            await asyncio.to_thread(artifacts.finish, capture.artifact)
         rest = await asyncio.to_thread(processes.leftovers, process)
         if rest or process.open:
             self._left[process] = asyncio.create_task(self._discard(process))

@@ -1,6 +1,7 @@
 """What goes wrong outside: servers, keys, disks. The person is told what to do, nothing is lost."""
 
 import os
+import random
 import shutil
 import time
 from email.utils import formatdate
@@ -13,6 +14,7 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.credentials import samples
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.script import call, error, say
 
@@ -192,3 +194,19 @@ async def test_session_that_a_repository_brought_along_is_never_gone_on_with(rig
         opened = await rig.open(resume="last")
         assert (await rig.until(up.EntriesLoaded)).entries == ()
         assert opened.history == ("go",)
+
+
+async def test_secret_in_over_long_output_is_not_kept_in_clear(rig: Rig) -> None:
+    """SEC-1: the artifact that holds a result whole is redacted, too."""
+    secret, _ = samples(random.Random())["github-token"]
+    (rig.workspace / "leak.txt").write_text(secret + "\n" + "x" * 120 + "\n")
+    command = "cat leak.txt; seq 1 300000"
+    with ChatServer([call("shell", {"command": command}), say("ok")]) as server:
+        rig.configure(server)
+        await rig.open(allow=("*",))
+        await rig.ask()
+    (result,) = rig.of(ev.ToolResult)
+    assert result.artifact
+    (kept,) = rig.workspace.rglob(f"artifacts/{result.artifact}")
+    assert secret not in kept.read_text()
+    assert kept.read_text().endswith("300000\n")

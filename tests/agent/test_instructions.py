@@ -47,3 +47,14 @@ async def test_resume_keeps_what_the_session_began_with(rig: Rig) -> None:
     assert "use pnpm" in messages(server, 0)[0]["content"]
     assert messages(server, 1)[0] == messages(server, 0)[0]
     assert rig.of(ev.LlmRequest)[-1].prefix_ended_by is None
+
+
+def test_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
+    """SEC-4: what it leads to would go to the provider unasked."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    (tmp_path / "private").write_text("the person's own")
+    (workspace / "AGENTS.md").symlink_to(tmp_path / "private")
+    (workspace / ".env").write_text("KEY=1")
+    (workspace / "CLAUDE.md").symlink_to(workspace / ".env")
+    assert with_instructions("S", tmp_path / "none", workspace) == "S"

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -107,7 +108,7 @@ def test_call_that_needs_a_person_ends_blocked_and_names_the_pattern(
         value = json.loads(blocked.stdout)
         assert (blocked.returncode, value["stop"]) == (5, "blocked")
         message = value["errors"][0]["message"]
-        pattern = json.loads(message[message.index('--allow "') + 8 :])
+        pattern = shlex.split(message[message.index("--allow") :])[1]
         assert run(workspace, "-p", "go", "--allow", pattern).stdout == "fine\n"
     assert server.violations == []
 
@@ -242,3 +243,26 @@ def test_usage_errors_exit_2(workspace: Path, home: Path, options: list[str], wo
     done = run(workspace, *options)
     assert done.returncode == 2
     assert words in done.stderr
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_ended_by_the_system_leaves_nothing_running(workspace: Path, home: Path, name: str) -> None:
+    """AGT-3: the terminal closed, the machine goes down: as orderly as Esc."""
+    with ChatServer([call("shell", {"command": "sleep 97531"})]) as server:
+        configure(home, server)
+        command = [*NODWYN, "run", "--workspace", str(workspace), "-p", "go", "--allow", "*"]
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2]
+        )
+        ends = time.monotonic() + 30
+        while not subprocess.run(["pgrep", "-f", "sleep 97531"], capture_output=True,
+                                 check=False).stdout:  # fmt: skip
+            assert time.monotonic() < ends
+            time.sleep(0.05)
+        process.send_signal(getattr(signal, name))
+        process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert not subprocess.run(["pgrep", "-f", "^sleep 97531"], capture_output=True,
+                              check=False).stdout  # fmt: skip
+    (log,) = workspace.rglob("log.jsonl")
+    assert [event.type for event in Log.read(log).events][-1] == "session.end"

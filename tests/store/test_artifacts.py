@@ -19,31 +19,31 @@ def artifacts(folder: Path) -> ArtifactFiles:
 
 
 def test_result_is_kept_whole_and_private(tmp_path: Path) -> None:
-    data = [b"a\r\n\0\xff", b"\xf0\x9f", b"\x98\x80 end"]
-    name = artifacts(tmp_path).keep("shell c1.txt", data)
-    path = tmp_path / "artifacts" / name
-    assert name == "shell-c1.txt"
-    assert path.read_bytes() == b"".join(data)
+    data = b"a\r\n\0\xff\xf0\x9f\x98\x80 end"
+    files = artifacts(tmp_path)
+    name, path = files.open("shell c1.txt")
+    path.write_bytes(data)
+    files.finish(name)
+    assert (name, path) == ("shell-c1.txt", tmp_path / "artifacts" / name)
+    assert path.read_bytes() == data
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
 def test_names_are_unique_and_lead_nowhere(tmp_path: Path) -> None:
     """SEC-2: whatever a call is named, its file lies in the session's folder."""
-    kept = [artifacts(tmp_path).keep(name, [b"x"]) for name in ("a.txt", "a.txt", "../../a.txt")]
+    kept = [artifacts(tmp_path).open(name)[0] for name in ("a.txt", "a.txt", "../../a.txt")]
     assert kept == ["a.txt", "a-2.txt", "a-3.txt"]
     for odd in ("", "...", "/", "é", "x" * 500, ".hidden", "a\0b\n"):
-        assert (tmp_path / "artifacts" / artifacts(tmp_path).keep(odd, [])).is_file()
+        assert artifacts(tmp_path).open(odd)[1].is_file()
     assert {path.parent for path in tmp_path.rglob("*.txt")} == {tmp_path / "artifacts"}
 
 
 def test_no_credential_stays_in_it(tmp_path: Path) -> None:
-    """SEC-1: also across two chunks, and in a file that a tool wrote while it ran."""
+    """SEC-1: in a file that a tool wrote while it ran."""
     files = artifacts(tmp_path)
     text = f"before \udcff {SECRET} held-by-this-program".encode("utf-8", "surrogateescape")
     clean = b"before \xff [redacted:gitlab-token] [redacted:key]"
-    name = files.keep("out", [text[:20], text[20:]])
-    assert (tmp_path / "artifacts" / name).read_bytes() == clean
     name, path = files.open("out")
     assert path == tmp_path / "artifacts" / name
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -56,6 +56,6 @@ def test_no_credential_stays_in_it(tmp_path: Path) -> None:
 def test_refusals_name_the_file(tmp_path: Path) -> None:
     (tmp_path / "artifacts").write_text("")
     with pytest.raises(StoreError, match="artifacts"):
-        artifacts(tmp_path).keep("a", [b"x"])
+        artifacts(tmp_path).open("a")
     with pytest.raises(StoreError, match="gone"):
         artifacts(tmp_path).finish("gone")

@@ -11,7 +11,7 @@ from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.places import new_id, new_session
 from nodwyn_tui.store.redact import Redactor
-from nodwyn_tui.store.sessions import find, find_log, latest, list_sessions
+from nodwyn_tui.store.sessions import find, find_log, list_sessions
 from tests.fakes.sessions import ToldClock, start
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -61,7 +61,7 @@ def test_list_tells_title_first_message_time_and_count(place: Place) -> None:
         5,
     )
     assert listed[1].last_at == Log.read(first / "log.jsonl").events[-1].at
-    assert latest(place.here, place.state) == second
+    assert listed[0].folder == second
 
 
 def test_session_used_last_comes_first(place: Place) -> None:
@@ -70,8 +70,8 @@ def test_session_used_last_comes_first(place: Place) -> None:
     log, _ = Log.open(first, place.clock, Redactor())
     with log:
         log.append(ev.UserMessage(text="on"))
-    assert latest(place.here, place.state) == first
-    assert latest(place.there, place.state) is None
+    assert list_sessions(place.here, place.state)[0].folder == first
+    assert list_sessions(place.there, place.state) == []
 
 
 def test_only_head_and_tail_are_read(place: Place) -> None:
@@ -149,7 +149,7 @@ def test_sessions_of_an_unwritable_workspace_are_found_too(place: Place) -> None
     folder = place.session(place.here)
     assert place.state in folder.parents
     assert find(folder.name, place.there, place.state) == folder
-    assert latest(place.here, place.state) == folder
+    assert list_sessions(place.here, place.state)[0].folder == folder
 
 
 def test_unreadable_session_hides_no_other(place: Place) -> None:
@@ -157,5 +157,5 @@ def test_unreadable_session_hides_no_other(place: Place) -> None:
     (closed / "log.jsonl").chmod(0)
     if os.access(closed / "log.jsonl", os.R_OK):
         pytest.skip("root reads everything")
-    assert latest(place.here, place.state) == open_
+    assert list_sessions(place.here, place.state)[0].folder == open_
     (closed / "log.jsonl").chmod(0o600)

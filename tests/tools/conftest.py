@@ -12,7 +12,7 @@ import pytest
 
 from nodwyn_tui.domain.events import PlanItem
 from nodwyn_tui.tools.base import Ask, Context, Outcome
-from nodwyn_tui.tools.registry import by_name, default_tools, parse_arguments
+from nodwyn_tui.tools.registry import default_tools, parse_arguments
 
 CASES = Path(__file__).parent.parent / "cases" / "files"
 
@@ -29,6 +29,7 @@ class Ports:
     shown_markers: bool = False
     items: dict[str, str] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
+    finished: list[str] = field(default_factory=list)
 
     def seen(self, path: Path, digest: str) -> None:
         self.known[path] = digest
@@ -42,9 +43,8 @@ class Ports:
     def read_item(self, item: str, offset: int, limit: int) -> str:
         return f"[historical data]\n{self.items[item][offset : offset + limit]}"
 
-    def keep(self, name: str, chunks: Sequence[bytes]) -> str:
-        (self.folder / name).write_bytes(b"".join(chunks))
-        return name
+    def finish(self, name: str) -> None:
+        self.finished.append(name)
 
     def open(self, name: str) -> tuple[str, Path]:
         self.folder.mkdir(exist_ok=True)
@@ -64,7 +64,7 @@ class Desk:
     progress: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tools = by_name(default_tools(self.environment))
+        self.tools = {tool.spec.name: tool for tool in default_tools(self.environment)}
 
     @property
     def root(self) -> Path:

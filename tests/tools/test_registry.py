@@ -9,13 +9,13 @@ from pydantic import BaseModel
 from nodwyn_tui.domain.canonical import canonical, tool_value
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.base import Tool
-from nodwyn_tui.tools.registry import by_name, default_tools, parse_arguments
+from nodwyn_tui.tools.registry import default_tools, parse_arguments
 
 NAMES = [
     *("fs-read", "fs-list", "fs-glob", "fs-search", "fs-write", "fs-edit", "shell", "plan-write"),
     "session_history",
 ]
-TOOLS = by_name(default_tools({}))
+TOOLS = {tool.spec.name: tool for tool in default_tools({})}
 
 
 def parsed(name: str, text: str) -> dict[str, Any]:

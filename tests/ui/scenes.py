@@ -48,18 +48,20 @@ def token_file(base: str, name: str) -> Path:
 See [the docs](https://docs.python.org/3/library/pathlib.html) for more.
 """
 
-DIFF = """\
---- app/auth.py
-+++ app/auth.py
-@@ -10,7 +10,7 @@
- from app import settings
- 
- 
- def token_file(base: str, name: str) -> Path:
--    p = base + "/" + name
-+    p = Path(base) / name
-     return p
-"""
+DIFF = "\n".join(
+    (
+        "--- app/auth.py",
+        "+++ app/auth.py",
+        "@@ -10,7 +10,7 @@",
+        " from app import settings",
+        " ",
+        " ",
+        " def token_file(base: str, name: str) -> Path:",
+        '-    p = base + "/" + name',
+        "+    p = Path(base) / name",
+        "     return p",
+    )
+)
 
 
 def entry(number: int, kind: up.EntryKind, text: str = "", **more: object) -> up.Entry:
@@ -96,7 +98,7 @@ TALK = (
         "shell",
         "shell uv run pytest -q tests/test_login.py",
         "failed",
-        text="FAILED tests/test_login.py::test_token_path\nAssertionError: 'C:\\\\a/b' != 'C:\\\\a\\\\b'",
+        text="FAILED tests/test_login.py::test_token_path\nAssertionError: 'C:/a/b' != 'C:/a/c'",
         ms=132_000,
     ),
     entry(10, "assistant", REPLY),

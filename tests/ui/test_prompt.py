@@ -1,10 +1,13 @@
 """The prompt, driven by keys in the real app (TUI-7)."""
 
+from dataclasses import replace
+
 import pytest
 from textual import events
 from textual.pilot import Pilot
 
 from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.pastes import Pastes, clean, is_large
 from nodwyn_tui.ui.widgets.prompt import Prompt
 from tests.ui.backend import OPENED, Stage, press, settled
@@ -28,12 +31,25 @@ def prompt(stage: Stage) -> Prompt:
 async def test_enter_sends_and_the_ways_to_break_a_line_do_not() -> None:
     stage = Stage(OPENED)
     async with stage.app.run_test() as pilot:
-        await press(pilot, "a", "ctrl+j", "b", "shift+enter", "c", "alt+enter", "d")
+        await press(pilot, "a", "ctrl+j", "b", "shift+enter", "c")
         await press(pilot, "backslash", "enter", "e", "enter")
-        assert sent(stage) == ["a\nb\nc\nd\ne"]
+        assert sent(stage) == ["a\nb\nc\ne"]
         assert prompt(stage).text == ""
         await press(pilot, "space", "enter")
-        assert sent(stage) == ["a\nb\nc\nd\ne"], "nothing but blanks is not sent"
+        assert sent(stage) == ["a\nb\nc\ne"], "nothing but blanks is not sent"
+
+
+async def test_a_message_during_a_run_is_queued_or_sent_into_it() -> None:
+    """AGT-4: as the person picks."""
+    stage = Stage(OPENED, up.RunStarted(run=1))
+    async with stage.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        assert "Alt+Enter send in" in stage.text()
+        await press(pilot, "a", "enter", "b", "alt+enter")
+        assert stage.backend.of(commands.Send) == [
+            commands.Send(text="a"),
+            commands.Send(text="b", steer=True),
+        ]
 
 
 async def test_keys_of_one_burst_keep_their_order() -> None:
@@ -50,9 +66,7 @@ async def test_keys_of_one_burst_keep_their_order() -> None:
 
 
 async def test_older_messages_wait_at_the_upper_edge() -> None:
-    stage = Stage(
-        OPENED.__class__(session="s", workspace="/w", model="m", history=("one", "two\nlines"))
-    )
+    stage = Stage(replace(OPENED, history=("one", "two\nlines")))
     async with stage.app.run_test() as pilot:
         await settled(pilot)
         await press(pilot, "m", "i", "n", "e", "up")
@@ -90,7 +104,7 @@ async def test_what_was_typed_before_the_session_opened_is_not_lost_to_its_draft
     stage = Stage()
     async with stage.app.run_test() as pilot:
         await press(pilot, "n", "e", "w")
-        stage.backend.tell(OPENED.__class__(session="s", workspace="/w", model="m", draft="old"))
+        stage.backend.tell(replace(OPENED, draft="old"))
         await settled(pilot)
         assert prompt(stage).text == "new"
 

@@ -11,9 +11,9 @@ from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.screens.stage import Stage
+from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.pick_list import Choice
-from nodwyn_tui.ui.widgets.prompt import Completion
 from nodwyn_tui.ui.widgets.visible import visible
 
 CLOSE_S = 3.0

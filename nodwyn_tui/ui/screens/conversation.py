@@ -10,8 +10,9 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.bridge import Bridge
-from nodwyn_tui.ui.screens.commanding import Commanding
+from nodwyn_tui.ui.screens.asking import Asking
 from nodwyn_tui.ui.screens.help import Help
+from nodwyn_tui.ui.widgets.activity import Doing
 from nodwyn_tui.ui.widgets.editor import Editor
 from nodwyn_tui.ui.widgets.footer import Hint
 from nodwyn_tui.ui.widgets.notices import NoticeBar
@@ -20,21 +21,21 @@ from nodwyn_tui.ui.widgets.transcript import Transcript
 
 AGAIN_S = 2.0
 """Within it, a second Ctrl+C leaves."""
-QUIET_S = 1.0
-"""A question takes the keyboard once nothing has been typed for so long."""
 
 
-class Conversation(Commanding):
+class Conversation(Asking):
     """Every key of it is a binding; help lists them from there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "interrupt", "stop what goes on"),
         Binding("shift+tab", "cycle_mode", "the next approval mode", priority=True),
         Binding("ctrl+p", "palette", "all commands", priority=True),
-        Binding("pageup", "page(-1)", "a page up in the conversation", priority=True),
-        Binding("pagedown", "page(1)", "a page down", priority=True),
-        Binding("ctrl+home", "begin", "to the beginning of the conversation", priority=True),
-        Binding("ctrl+end", "end", "to its end, and stay there", priority=True),
+        Binding("pageup", "scroll('up')", "a page up in the conversation", priority=True),
+        Binding("pagedown", "scroll('down')", "a page down", priority=True),
+        Binding(
+            "ctrl+home", "scroll('begin')", "to the beginning of the conversation", priority=True
+        ),
+        Binding("ctrl+end", "scroll('end')", "to its end, and stay there", priority=True),
         Binding("ctrl+t", "tour", "the tour, where no model is set up", priority=True),
         Binding("f1", "help", "this help", priority=True),
         Binding("f2", "details", "more about the latest remark", priority=True),
@@ -45,7 +46,6 @@ class Conversation(Commanding):
         super().__init__(bridge, clock, self.complete)
         self._wanted_mode: Mode | None = None
         """The mode asked for last: from a refused one the next press goes on, not back to it."""
-        self._refusing: Transcript.Answered | None = None
         self._leaves_next = False
 
     def hints(self) -> list[Hint]:
@@ -61,23 +61,18 @@ class Conversation(Commanding):
             hints.insert(0, ("Tab", "answer the question"))
         if self.tour_offered:
             hints.append(("Ctrl+T", "tour"))
-        hints.append(("Enter", "queue" if self.activity.busy else "send"))
+        if self.activity.busy:
+            hints += [("Enter", "queue"), ("Alt+Enter", "send in")]
+        else:
+            hints.append(("Enter", "send"))
         return [*hints, ("⇧Tab", "mode"), ("^P", "commands"), ("F1", "help"), ("^C^C", "leave")]
-
-    def offer_keyboard(self, now: float) -> None:
-        """A question waits: it takes the keyboard, but never from somebody who is writing."""
-        wait = QUIET_S - (now - self.prompt.last_key)
-        if wait > 0:
-            self.set_timer(wait, partial(self.offer_keyboard, now + wait))
-        elif self.is_current and not self.prompt.text and not self.prompt.asks_reason:
-            self.transcript.arm()
 
     def on_descendant_focus(self) -> None:
         self.show_hints()
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         if message.reason:
-            self._refuse(message.text)
+            self.refuse(message.text)
             return
         match slash.read(message.text, tour=self.tour_offered):
             case slash.Invocation() as invocation:
@@ -85,7 +80,7 @@ class Conversation(Commanding):
             case slash.Unknown(why):
                 self._not_now(message.text, why)
             case None if self.bridge.lost:
-                self.put_back([message.text])
+                self.prompt.put_back([message.text])
                 self.bridge.try_again()
                 self.follow_bridge()
             case None if why_not := self._why_not():
@@ -94,34 +89,19 @@ class Conversation(Commanding):
                 self.notices.clear()
                 self.prompt.remember(message.text)
                 self.transcript.action_end()
-                self.bridge.send(commands.Send(text=message.text))
+                self.bridge.send(commands.Send(text=message.text, steer=message.steer))
 
     def on_prompt_draft_changed(self, message: Prompt.DraftChanged) -> None:
         self.bridge.send(commands.SaveDraft(text=message.text))
 
-    def on_prompt_offered(self, message: Prompt.Offered) -> None:
+    def on_completing_editor_offered(self, message: Prompt.Offered) -> None:
         self.offers.offer(message.completions, message.chosen)
 
     def on_prompt_left(self) -> None:
         self.transcript.focus(scroll_visible=False)
 
-    def on_prompt_reason_ended(self) -> None:
-        """Back to the questions, if any still wait."""
-        if self.transcript.story.questions:
-            self.transcript.focus(scroll_visible=False)
-        self.show_hints()
-
     def on_story_pane_bodies_wanted(self, message: Transcript.BodiesWanted) -> None:
         self.bridge.send(commands.FetchBodies(ids=message.ids))
-
-    def on_transcript_answered(self, message: Transcript.Answered) -> None:
-        if message.word == "refuse":
-            self._refusing = message
-            self.prompt.ask_reason()
-            self.show_hints()
-            return
-        scope = "once" if message.word == "allow" else message.word
-        self.bridge.send(commands.Answer(call_id=message.asked.call_id, allow=True, scope=scope))
 
     def on_transcript_copy_wanted(self, message: Transcript.CopyWanted) -> None:
         self.copy(message.text)
@@ -143,6 +123,7 @@ class Conversation(Commanding):
     def action_interrupt(self) -> None:
         """Stop what goes on; if nothing does, back to the prompt."""
         if self.activity.busy:
+            self.activity.do(Doing("stops"))
             self.bridge.send(commands.Interrupt())
         else:
             self.notices.clear()
@@ -157,17 +138,15 @@ class Conversation(Commanding):
             self._wanted_mode = order[(order.index(last) + 1) % len(order)]
             self.bridge.send(commands.SetMode(mode=self._wanted_mode))
 
-    def action_page(self, pages: int) -> None:
+    def action_scroll(self, where: str) -> None:
         """Scroll the conversation."""
-        self.transcript.action_page(pages)
-
-    def action_begin(self) -> None:
-        """To the beginning of the conversation."""
-        self.transcript.action_begin()
-
-    def action_end(self) -> None:
-        """To its end."""
-        self.transcript.action_end()
+        match where:
+            case "up" | "down":
+                self.transcript.action_page(-1 if where == "up" else 1)
+            case "begin":
+                self.transcript.action_begin()
+            case _:
+                self.transcript.action_end()
 
     def action_help(self) -> None:
         """All keys and commands."""
@@ -192,7 +171,7 @@ class Conversation(Commanding):
             self.leave()
         else:
             self._leaves_next = True
-            self.set_timer(AGAIN_S, self._stay)
+            self.set_timer(AGAIN_S, partial(setattr, self, "_leaves_next", False))
             self.tell("info", "Ctrl+C again leaves; the session can be resumed")
 
     def _why_not(self) -> str:
@@ -206,15 +185,5 @@ class Conversation(Commanding):
 
     def _not_now(self, text: str, why: str) -> None:
         """What was submitted stands in the prompt again."""
-        self.put_back([text])
+        self.prompt.put_back([text])
         self.tell("warning", why)
-
-    def _stay(self) -> None:
-        self._leaves_next = False
-
-    def _refuse(self, reason: str) -> None:
-        refusing, self._refusing = self._refusing, None
-        if refusing is not None:
-            self.bridge.send(
-                commands.Answer(call_id=refusing.asked.call_id, allow=False, reason=reason.strip())
-            )

@@ -4,7 +4,6 @@ What the person does is `conversation.py`'s.
 """
 
 import asyncio
-from collections.abc import Sequence
 from typing import Literal, assert_never
 
 from textual.app import ComposeResult
@@ -17,13 +16,14 @@ from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.activity import Activity, Doing
+from nodwyn_tui.ui.widgets.completing import Completer
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
 from nodwyn_tui.ui.widgets.header import Header
 from nodwyn_tui.ui.widgets.meter import Meter
 from nodwyn_tui.ui.widgets.notices import NoticeBar, QueueBar, StandingBar
 from nodwyn_tui.ui.widgets.offers import Offers
 from nodwyn_tui.ui.widgets.opening import Opening
-from nodwyn_tui.ui.widgets.prompt import Completer, Prompt
+from nodwyn_tui.ui.widgets.prompt import Prompt
 from nodwyn_tui.ui.widgets.too_small import LEAST, TooSmall
 from nodwyn_tui.ui.widgets.transcript import Transcript
 
@@ -73,10 +73,7 @@ class Stage(Screen[None]):
     def on_mount(self) -> None:
         self.set_focus(self.prompt)
         self.show_hints()
-        self.call_after_refresh(self._after_first_paint)
-
-    def _after_first_paint(self) -> None:
-        self.run_worker(self._load_and_follow(), name="load")
+        self.call_after_refresh(lambda: self.run_worker(self._load_and_follow(), name="load"))
 
     async def _load_and_follow(self) -> None:
         """Load what the first paint did not need, aside, so that keys are shown meanwhile; then
@@ -150,7 +147,7 @@ class Stage(Screen[None]):
                 self.queue.texts = texts
                 self.queue.redraw()
             case up.NotSent(text=text, reason=reason):
-                self.put_back([text])
+                self.prompt.put_back([text])
                 self.tell("error", reason)
             case _:
                 assert_never(event)
@@ -205,19 +202,14 @@ class Stage(Screen[None]):
             self.app.exit(news.Outcome(exit_code=1))
             return
         self.activity.end()
-        self.put_back(message.unsent)
+        if message.unsent:
+            self.prompt.put_back(message.unsent)
         self.standing.set_worker(
             "it stopped and is being started again from the session's log; your draft is kept"
             if message.again
             else "it stopped several times within a minute; Enter tries again. Your draft is kept"
         )
         self.show_hints()
-
-    def put_back(self, texts: Sequence[str]) -> None:
-        """What was not sent stands in the prompt again, above what is written there."""
-        if texts:
-            written = [self.prompt.draft] if self.prompt.draft else []
-            self.prompt.set_text("\n\n".join([*texts, *written]))
 
     def tell(self, level: Level, text: str, detail: str = "") -> None:
         """A remark of the screen's own."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from nodwyn_tui.ui.widgets.bar import Bar, Row
+from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Span, cells, cut
-from nodwyn_tui.ui.widgets.prompt import Completion
 
 _MOST = 8
 

@@ -80,6 +80,8 @@ class Palette:
         if plain:
             for role in ("selected", "alert", "alarm"):
                 self._parts[role] += Style(reverse=True)
+            for role in ("dim", "faint"):
+                self._parts[role] += Style(dim=True)
 
     def style(self, role: str) -> Style:
         """The style of a role, or of several apart by blanks, the later on top."""

@@ -77,10 +77,6 @@ class Viewport:
         """An entry looks different now."""
         self._lines.pop(index, None)
 
-    def all_changed(self) -> None:
-        """Every entry may look different now."""
-        self._lines.clear()
-
     def lines(self, index: int) -> list[Line]:
         """An entry's rows, laid out if they are not yet."""
         lines = self._lines.get(index)

@@ -1,0 +1,67 @@
+"""An editor that offers what could stand in place of what is typed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textual.message import Message
+
+from nodwyn_tui.ui.widgets.editor import Editor
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What can stand in place of what is typed; `more` says that an argument has to follow."""
+
+    text: str
+    help: str
+    more: bool = False
+
+
+Completer = Callable[[str], Sequence[Completion]]
+
+
+class CompletingEditor(Editor):
+    """What it offers comes from `completer`, and goes up as a message to be drawn."""
+
+    @dataclass
+    class Offered(Message):
+        """What could stand in place of what is typed, and which of it is chosen."""
+
+        completions: Sequence[Completion]
+        chosen: int
+
+    def __init__(
+        self, completer: Completer, *, id: str | None = None, placeholder: str = ""
+    ) -> None:
+        super().__init__(id=id, placeholder=placeholder)
+        self._completer = completer
+        self._offered: Sequence[Completion] = ()
+        self._at = 0
+
+    @property
+    def chosen(self) -> Completion | None:
+        """The completion that is marked, if any are offered."""
+        return self._offered[self._at] if self._offered else None
+
+    def offer(self, text: str) -> None:
+        """Offer what `text` could become."""
+        self._tell(self._completer(text))
+
+    def withdraw(self) -> None:
+        """Offer nothing."""
+        self._tell(())
+
+    def choose(self, step: int) -> None:
+        """Mark the next one, or the one before."""
+        self._at = (self._at + step) % len(self._offered)
+        self.post_message(self.Offered(self._offered, self._at))
+
+    def take(self, completion: Completion) -> None:
+        """Put it in place of what is typed."""
+        self.set_text(completion.text + " " * completion.more)
+        self.withdraw()
+
+    def _tell(self, completions: Sequence[Completion]) -> None:
+        if completions or self._offered:
+            self._offered, self._at = completions, 0
+            self.post_message(self.Offered(completions, 0))

@@ -5,7 +5,6 @@ its first argument names, and does what the text of a message says (`die`, `hang
 import asyncio
 import os
 import sys
-from pathlib import Path
 
 from nodwyn_tui.link import codec, commands
 from nodwyn_tui.link import events as up
@@ -15,10 +14,9 @@ SESSION = "20250102-030405-ab12"
 
 
 async def work(back: PipeBack) -> None:
-    heard = Path(sys.argv[1])
+    heard = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     while (command := await back.receive()) is not None:
-        with heard.open("ab") as file:
-            file.write(codec.encode(command))
+        os.write(heard, codec.encode(command))
         match command:
             case commands.Open(workspace=workspace, resume=resume):
                 opened = up.Opened(
@@ -27,7 +25,7 @@ async def work(back: PipeBack) -> None:
                 back.emit(opened)
                 back.emit(up.EntriesLoaded(entries=(), done=True))
             case commands.Send(text="die"):
-                print("last words", file=sys.stderr)
+                sys.stderr.write("last words\n")
                 os._exit(3)
             case commands.Send(text="hang"):
                 await asyncio.sleep(3600)

@@ -24,6 +24,12 @@ from nodwyn_tui.window.build import ORDINARY, Shape, Window
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
+CUT_BY_SERVER = (
+    "{server} counted {counted:,} tokens of a prompt that has at least {whole:,}: it seems to have"
+    " cut its front off, and the model may have forgotten the beginning. Set the model's context"
+    " (num_ctx on Ollama) to what the server really holds."
+)
+
 REMEDIES = (
     "/clear starts a new window in this session",
     "/model picks a model with a larger context",
@@ -220,9 +226,21 @@ class Asker:
             ),
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq))
+        self._watch_for_a_cut(sending.request, reply)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         return Answer(response, made, originals)
+
+    def _watch_for_a_cut(self, request: ev.LlmRequest, reply: Reply) -> None:
+        """An appended prompt that counts fewer tokens than the one before was cut by the server,
+        without a word (PRV-7).
+        """
+        whole, counted = request.predicted_cached, reply.usage.prompt_tokens
+        if request.prefix_ended_by is None and whole and counted and counted < whole:
+            text = CUT_BY_SERVER.format(
+                server=self._target.ref.server, counted=counted, whole=whole
+            )
+            self._conversation.append(ev.Note(text=text, audience="person", why="cut"))
 
     def _ms_since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)

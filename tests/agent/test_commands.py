@@ -122,7 +122,7 @@ async def test_model_is_not_changed_in_a_run(rig: Rig) -> None:
 
 
 async def test_switch_and_back_reads_the_first_models_cache_again(rig: Rig) -> None:
-    """ENG-28: each origin has a prefix of its own."""
+    """ENG-28, PRV-14: each origin has a prefix of its own."""
     with ChatServer([say("a"), say("c")]) as first, ChatServer([say("b")]) as second:
         rig.configure(first, second)
         await rig.open()

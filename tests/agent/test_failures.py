@@ -210,3 +210,15 @@ async def test_secret_in_over_long_output_is_not_kept_in_clear(rig: Rig) -> None
     (kept,) = rig.workspace.rglob(f"artifacts/{result.artifact}")
     assert secret not in kept.read_text()
     assert kept.read_text().endswith("300000\n")
+
+
+async def test_prompt_that_the_server_cut_raises_an_alarm(rig: Rig) -> None:
+    """PRV-7: an appended prompt never counts fewer tokens than the one before."""
+    counts = [{"prompt_tokens": n, "completion_tokens": 1} for n in (1_500, 1_600, 900)]
+    with ChatServer([say("ok", usage=usage) for usage in counts]) as server:
+        rig.configure(server)
+        await rig.open()
+        for _ in counts:
+            await rig.ask()
+    (note,) = rig.of(ev.Note)
+    assert "counted 900 tokens of a prompt that has at least 1,600" in note.text

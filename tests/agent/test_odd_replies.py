@@ -108,7 +108,7 @@ async def test_calls_without_arguments_run_and_go_back_as_an_empty_object(rig: R
 
 
 async def test_arguments_keep_their_type_and_their_numbers(rig: Rig) -> None:
-    """C28: a string on chat completions, an object on Ollama, also for one session on both."""
+    """C28, PRV-1: a string on chat completions, an object on Ollama, also for one session."""
     odd = '{"q":"naïve 中","n":1.0,"big":12345678901234567890}'
     with (
         ChatServer([call("fs-list", odd), say("ok")]) as chat,

@@ -19,7 +19,7 @@ READ = ("fs-read", {"path": "a.txt"})
 
 @pytest.mark.parametrize("protocol", [ChatServer, OllamaServer])
 async def test_model_reads_a_file_and_answers(rig: Rig, protocol: type[FakeServer]) -> None:
-    """AGT-2: build, record, send, stream, record, run the calls, repeat."""
+    """AGT-2, ENG-24: build, record, send, stream, record, run the calls, repeat."""
     (rig.workspace / "a.txt").write_text("hello\n")
     with protocol([call(*READ, thinking="let me look"), say("It says **hello**.")]) as server:
         rig.configure(server)

@@ -1,4 +1,4 @@
-"""The window of recipe 20: what a request holds, in which order."""
+"""The window of recipe 20 (ENG-10, ENG-12): what a request holds, in which order."""
 
 import itertools
 from typing import Any
@@ -57,7 +57,7 @@ def test_rejected_message_stands_in_no_window() -> None:
 
 
 def test_each_request_is_its_predecessor_with_messages_appended() -> None:
-    """ENG-19: the system text and catalogue never change, history only grows."""
+    """ENG-19, ENG-20: prompt and catalogue never change, history only grows, thinking goes back."""
     log = LogBuilder()
     log.user()
     windows = []

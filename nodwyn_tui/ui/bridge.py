@@ -42,8 +42,8 @@ class Bridge:
 
     @property
     def session(self) -> str:
-        """The open session, if it can be resumed; else ''."""
-        return self._session if self._recorded else ""
+        """The open session, if it can be resumed; else ''. A tour's cannot: it begins anew."""
+        return self._session if self._recorded and not self._opening.tour else ""
 
     def send(self, command: commands.Command) -> None:
         """Tell the worker."""

@@ -194,6 +194,17 @@ async def test_control_c_twice_leaves_and_once_does_not() -> None:
     assert stage.backend.told[-2:] == [commands.SaveDraft(text="d"), commands.Close()]
 
 
+async def test_a_tour_is_not_offered_to_be_resumed() -> None:
+    """C68: no offer to resume what will not be there."""
+    stage = Stage(replace(OPENED, tour=True), up.EntriesLoaded(entries=scenes.TALK, done=True))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "tour" in stage.text().split("\n")[0]
+        await press(pilot, "ctrl+c", "ctrl+c")
+        await settled(pilot)
+    assert stage.app.return_value == Outcome()
+
+
 @pytest.mark.parametrize(
     ("line", "command"),
     [

@@ -96,7 +96,8 @@ class Stage(Screen[None]):
             case up.Opened():
                 self._opened(event)
             case up.Closed(session=session):
-                self.app.exit(news.Outcome(session=session))
+                tour = self.header.opened is not None and self.header.opened.tour
+                self.app.exit(news.Outcome(session="" if tour else session))
             case up.Failed(message=text, exit_code=code):
                 if self.header.opened is None or self.leaving:
                     self.app.exit(news.Outcome(exit_code=code, message=text))

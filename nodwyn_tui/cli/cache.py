@@ -4,14 +4,13 @@ Reads the log alone: every figure was recorded when the request went out or its 
 """
 
 import argparse
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 
-from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.cli import output
+from nodwyn_tui.cli.stored import read_events
 from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStart
 from nodwyn_tui.domain.usage import Usage, cache_rate
-from nodwyn_tui.store.log import Log
 
 HEADINGS = ("seq", "model", "prompt", "predicted", "cached", "share", "prefix ended by", "cost $")
 
@@ -35,17 +34,17 @@ def run(arguments: Sequence[str]) -> int:
         prog="nodwyn cache", description="What a session's requests read from the prompt cache."
     )
     parser.add_argument("id", help="an id, a unique prefix, a session's folder, or a log.jsonl")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
-    events = Log.read(find_log(parsed.id)).events
+    events = read_events(parsed.id)
     rows = list(_rows(events))
     if parsed.json:
         start = next((event for event in events if isinstance(event, SessionStart)), None)
         session = start.session if start else None
         value = {"session": session, "requests": [asdict(r) for r in rows], "totals": totals(rows)}
-        print(json.dumps(value, ensure_ascii=False))  # noqa: T201 - the output
+        output.json_line(value)
     else:
-        print(_table(rows))  # noqa: T201 - the output
+        output.show(_table(rows))
     return 0
 
 

@@ -3,11 +3,12 @@ asked for, so that `--version` costs nothing and the screen's first frame comes 
 """
 
 import argparse
-import sys
+import os
 from collections.abc import Callable, Sequence
 
 from nodwyn_tui import __version__
-from nodwyn_tui.errors import NodwynError
+from nodwyn_tui.cli import output
+from nodwyn_tui.errors import NodwynError, UsageError
 
 INTERRUPTED = 130
 USAGE = 2
@@ -33,13 +34,13 @@ def run_command_line(arguments: Sequence[str]) -> int:
             return command(arguments[1:])
         return _screen(arguments)
     except NodwynError as error:
-        print(f"nodwyn: {error}", file=sys.stderr)  # noqa: T201 - the command line's own output
+        output.tell(f"nodwyn: {error}")
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         # The reader of our output left (`nodwyn replay … | head`): nothing is wrong.
-        sys.stdout = None
+        output.reader_left()
         return 0
 
 
@@ -55,10 +56,18 @@ def _screen(arguments: Sequence[str]) -> int:
     from nodwyn_tui.cli.asked import open_command, session_options
 
     session_options(parser)
+    _refuse_unknown_command(arguments)
     parsed = parser.parse_args(arguments)
     from nodwyn_tui.cli.screen import open_screen
 
     return open_screen(open_command(parsed, parsed.path))
+
+
+def _refuse_unknown_command(arguments: Sequence[str]) -> None:
+    """A word that is no command would be taken for a folder, and what follows for a mistake."""
+    word = arguments[0] if arguments else ""
+    if word.isalpha() and not os.path.lexists(word):
+        raise UsageError(f"{word}: no such command, and no such folder; see nodwyn --help")
 
 
 def _run(arguments: Sequence[str]) -> int:

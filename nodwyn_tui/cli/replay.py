@@ -4,14 +4,12 @@ Reads the log alone: no configuration, no workspace file, no network, no model.
 """
 
 import argparse
-import json
-import sys
 from collections.abc import Iterable, Sequence
 
-from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.cli import output
+from nodwyn_tui.cli.stored import read_events
 from nodwyn_tui.domain.canonical import event_line, request_bytes, request_value
 from nodwyn_tui.domain.events import Event
-from nodwyn_tui.store.log import Log
 from nodwyn_tui.window.replay import replay
 
 
@@ -23,15 +21,15 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("id", help="an id, a unique prefix, a session's folder, or a log.jsonl")
     parser.add_argument("--window", type=int, metavar="SEQ", help="the request's seq (llm.req)")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
-    contents = Log.read(find_log(parsed.id))
+    events = read_events(parsed.id)
     if parsed.window is not None:
-        _print_window(contents.events, parsed.window, as_json=parsed.json)
+        _print_window(events, parsed.window, as_json=parsed.json)
     elif parsed.json:
-        print(json.dumps([event_line(e) for e in contents.events], ensure_ascii=False))  # noqa: T201 - the output
+        output.json_line([event_line(event) for event in events])
     else:
-        _print_transcript(contents.events)
+        _print_transcript(events)
     return 0
 
 
@@ -40,11 +38,9 @@ def _print_window(events: Sequence[Event], seq: int, *, as_json: bool) -> None:
     window = replay(events, seq)
     if as_json:
         value = {"seq": seq, "digest": window.digest, "request": request_value(window.request)}
-        print(json.dumps(value, ensure_ascii=False))  # noqa: T201 - the output
-        return
-    sys.stdout.flush()
-    sys.stdout.buffer.write(request_bytes(window.request) + b"\n")
-    sys.stdout.buffer.flush()
+        output.json_line(value)
+    else:
+        output.data(request_bytes(window.request) + b"\n")
 
 
 def _print_transcript(events: Iterable[Event]) -> None:
@@ -56,13 +52,6 @@ def _print_transcript(events: Iterable[Event]) -> None:
         body = transcript.body(entry.id)
         head = f"[{entry.seq}] {entry.kind}" + (f" · {entry.title}" if entry.title else "")
         state = "" if entry.state in ("in", "outside") else f" ({entry.state})"
-        print(_inert(head + state + (f" · {entry.status}" if entry.status else "")))  # noqa: T201 - the output
+        output.show(head + state + (f" · {entry.status}" if entry.status else ""))
         if body is not None and body.text.strip():
-            print(_inert("\n".join(f"    {line}" for line in body.text.splitlines())))  # noqa: T201 - the output
-
-
-def _inert(text: str) -> str:
-    """Without what would act on a terminal (SEC-3)."""
-    return "".join(
-        c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text
-    )
+            output.show("\n".join(f"    {line}" for line in body.text.splitlines()))

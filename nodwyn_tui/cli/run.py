@@ -5,22 +5,24 @@ Standard output holds only what was asked for; progress and warnings go to stand
 
 import argparse
 import asyncio
-import json
 import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import TextIO
 
+from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import open_command, session_options
+from nodwyn_tui.config.checks import is_pattern
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.errors import UsageError
+from nodwyn_tui.errors import StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import LocalLink
 from nodwyn_tui.wiring import work
 
+FAILED = 1
 INTERRUPTED = 130
+LEAVES = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -34,11 +36,12 @@ def run(arguments: Sequence[str]) -> int:
     except UsageError as error:
         report.fail("usage", str(error), error.exit_code)
     except KeyboardInterrupt:
-        report.interrupt()
-    finally:
-        # Also where a bug ends the run: whoever reads the output gets an object on every exit.
-        report.print(parsed.format, sys.stdout, sys.stderr)
-    return report.exit_code
+        report.interrupted()
+    except BaseException:
+        report.fail("bug", "this program failed; what it says below is for its makers", FAILED)
+        report.print(parsed.format)
+        raise
+    return report.print(parsed.format)
 
 
 @dataclass(slots=True)
@@ -52,16 +55,17 @@ class Report:
     usage: Usage = field(default_factory=Usage)
     changed_files: tuple[str, ...] = ()
     errors: list[dict[str, str]] = field(default_factory=list)
-    exit_code: int = 1
+    exit_code: int = FAILED
 
     def fail(self, kind: str, message: str, exit_code: int) -> None:
         """One more thing that went wrong; the exit code is the last one's."""
         self.errors.append({"kind": kind, "message": message})
         self.exit_code = exit_code
 
-    def interrupt(self) -> None:
-        """The person, or the system, wants it to end."""
-        self.stop, self.exit_code = "interrupted", INTERRUPTED
+    def interrupted(self) -> None:
+        """Ended from outside before there was a run to end."""
+        self.stop = "interrupted"
+        self.fail("interrupted", "interrupted", INTERRUPTED)
 
     def ended(self, event: up.RunEnded) -> None:
         """The run is over."""
@@ -72,14 +76,20 @@ class Report:
         else:
             self.fail(event.kind or event.why, event.message, event.exit_code)
 
-    def print(self, form: str, out: TextIO, err: TextIO) -> None:
-        """Prints what the format asks for; errors go to standard error unless they are in it."""
-        if form == "json":
-            print(json.dumps(self.value(), ensure_ascii=False), file=out)
-        elif form == "text" and self.text:
-            print(self.text, file=out)
-        for error in self.errors:
-            print(f"nodwyn: {error['message']}", file=err)
+    def print(self, form: str) -> int:
+        """Prints what the format asks for, errors on standard error as well; the exit code."""
+        try:
+            if form == "json":
+                output.json_line(self.value())
+            elif form == "text" and self.text:
+                output.show(self.text)
+        except BrokenPipeError:
+            output.reader_left()  # what the run came to is told by the exit code all the same
+        except StoreError as error:
+            self.fail("output", str(error), error.exit_code)
+        for each in self.errors:
+            output.tell(f"nodwyn: {each['message']}")
+        return self.exit_code
 
     def value(self) -> dict[str, object]:
         """The object of `--format json`."""
@@ -98,59 +108,112 @@ class Report:
 
 
 async def _run(command: commands.Open, text: str, report: Report, form: str) -> None:
-    """Opens, sends, and follows the run to its end. The first SIGINT stops the run in order."""
+    """Opens, sends, and follows the run to its end."""
     link = LocalLink()
     worker = asyncio.create_task(work(link))
     worker.add_done_callback(lambda _: link.end())
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(name, _stop, link, report)
+    front = _Front(link, worker, text, report, lines=form == "jsonl")
+    for number in LEAVES:
+        asyncio.get_running_loop().add_signal_handler(number, front.stop)
     link.send(command)
-    progress = Progress(sys.stderr)
     async for event in link.events():
+        front.take(event)
+    await asyncio.wait([worker])
+    if worker.cancelled():
+        report.interrupted()
+    front.closed()
+    if not worker.cancelled():
+        worker.result()
+
+
+class _Front:
+    """The front of one run: sends the message once the session is open, closes it once the run has
+    ended, and stops in order what a signal or a lost reader ends (AGT-3).
+    """
+
+    def __init__(
+        self,
+        link: LocalLink,
+        worker: "asyncio.Task[None]",
+        text: str,
+        report: Report,
+        *,
+        lines: bool,
+    ) -> None:
+        self._link, self._worker, self._text, self._report = link, worker, text, report
+        self._lines = lines
+        self._may_interrupt = False
+        self._unsaved = self._unwritten = ""
+        self._progress = Progress()
+
+    def stop(self) -> None:
+        """Ends the run with its log in order; the second time, or before there is a run, whatever
+        goes on.
+        """
+        if self._may_interrupt:
+            self._link.send(commands.Interrupt())
+        else:
+            self._worker.cancel()
+        self._may_interrupt = False
+
+    def take(self, event: up.UpEvent) -> None:
+        """One event of the worker."""
         match event:
             case up.Opened():
-                _opened(event, link, text, report)
-            case up.LogLine() if form == "jsonl":
-                print(event.line, flush=True)  # noqa: T201 - the output
+                self._opened(event)
+            case up.LogLine():
+                self._line(event.line)
             case up.RunEnded():
-                report.ended(event)
-                link.send(commands.Close())
+                self._report.ended(event)
+                self._link.send(commands.Close())
             case up.Failed():
-                report.fail(event.kind or "failed", event.message, event.exit_code)
+                self._report.fail(event.kind or "failed", event.message, event.exit_code)
+            case up.Unsaved():
+                count = f"{event.count} events of the log are not on the disk"
+                self._unsaved = f"{count}: {event.why}" if event.count else ""
+                self._progress.show(event)
             case _:
-                progress.show(event)
-    await worker
+                self._progress.show(event)
 
+    def closed(self) -> None:
+        """The worker has left. A run whose log is not whole on the disk is no success (C68)."""
+        if self._unsaved:
+            self._report.fail("store", self._unsaved, self._report.exit_code or FAILED)
+        if self._unwritten:
+            self._report.fail("output", self._unwritten, FAILED)
 
-def _stop(link: LocalLink, report: Report) -> None:
-    """Ends the run and the session in order; what was running is ended with it."""
-    report.interrupt()
-    link.send(commands.Interrupt())
-    link.send(commands.Close())
+    def _opened(self, event: up.Opened) -> None:
+        self._report.session = event.session
+        if event.read_only:
+            words = f"process {event.holder_pid} has this session open; start a new one, or end it"
+            self._report.fail("locked", words, FAILED)
+        elif event.setup:
+            self._report.fail("no_model", event.setup, 2)
+        else:
+            self._link.send(commands.Send(text=self._text))
+            self._may_interrupt = True
+            return
+        self._link.send(commands.Close())
 
+    def _line(self, line: str) -> None:
+        """A log event as it comes. Where nobody takes them any more, the run is stopped."""
+        if not self._lines:
+            return
+        try:
+            output.data(line.encode("utf-8") + b"\n")
+        except BrokenPipeError:
+            self._stop_printing("")
+        except StoreError as error:
+            self._stop_printing(str(error))
 
-def _opened(event: up.Opened, link: LocalLink, text: str, report: Report) -> None:
-    report.session = event.session
-    if event.read_only:
-        report.fail(
-            "locked",
-            f"process {event.holder_pid} has this session open; start a new one, or end that one",
-            1,
-        )
-    elif event.setup:
-        report.fail("no_model", event.setup, 2)
-    else:
-        link.send(commands.Send(text=text))
-        return
-    link.send(commands.Close())
+    def _stop_printing(self, why: str) -> None:
+        output.reader_left()
+        self._lines, self._unwritten = False, why
+        self.stop()
 
 
 class Progress:
     """What happens meanwhile, a line each, for whoever watches standard error."""
-
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
 
     def show(self, event: up.UpEvent) -> None:
         """One event; most are not for this front."""
@@ -170,17 +233,23 @@ class Progress:
                 pass
 
     def _line(self, text: str) -> None:
-        inert = "".join(
-            char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text
-        )
-        print(inert, file=self._out, flush=True)
+        output.tell(" ".join(text.split()))
 
 
 def _prompt(given: str) -> str:
-    text = sys.stdin.read() if given == "-" else given
+    text = _standard_input() if given == "-" else given
     if not text.strip():
         raise UsageError("the prompt is empty; give it with -p TEXT, or as standard input: -p -")
     return text
+
+
+def _standard_input() -> str:
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; give the prompt with -p TEXT")
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig", "replace")
+    except OSError as error:
+        raise UsageError(f"standard input cannot be read: {error.strerror or error}") from error
 
 
 def _open(parsed: argparse.Namespace) -> commands.Open:
@@ -192,6 +261,11 @@ def _open(parsed: argparse.Namespace) -> commands.Open:
         )
     if parsed.mode == "auto" and not parsed.no_sandbox:
         raise UsageError("mode auto needs a sandbox, and this build has none: add --no-sandbox")
+    for pattern in parsed.allow:
+        if not is_pattern(pattern):
+            raise UsageError(
+                f"--allow {pattern!r} is no pattern; give TOOL: GLOB, as 'shell: git status', or *"
+            )
     return replace(
         open_command(parsed, parsed.workspace),
         headless=True,
@@ -209,28 +283,31 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nodwyn run", description="One run without the screen.")
     add = parser.add_argument
     add("-p", "--prompt", required=True, metavar="TEXT", help="the request; - is standard input")
-    add("--format", choices=("text", "json", "jsonl"), default="text")
+    add("--format", choices=("text", "json", "jsonl"), default="text",
+        help="the reply's text, one JSON object, or the log's events as they come")  # fmt: skip
     add("--workspace", default=".", metavar="DIR", help="the folder to work in (default: here)")
     add("--allow", action="append", default=[], metavar="PATTERN",
         help="TOOL: GLOB that needs no question, as 'shell: git status'; * is all")  # fmt: skip
     add("--yes", action="store_true", help="mode auto; needs --no-sandbox in this build")
     add("--no-sandbox", action="store_true", help="run commands without a sandbox")
     add("--max-steps", type=_positive_int, metavar="N", help="requests at most")
-    add("--max-seconds", type=_positive, metavar="N")
-    add("--max-cost", type=_positive, metavar="USD")
+    add("--max-seconds", type=_positive, metavar="N", help="seconds at most")
+    add("--max-cost", type=_positive, metavar="USD", help="US dollars at most")
     session_options(parser)
     return parser
 
 
 def _positive(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
     if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError("must be above 0")
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
     return value
 
 
 def _positive_int(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)

@@ -1,9 +1,9 @@
 """`nodwyn sessions`: what sessions there are."""
 
 import argparse
-import json
 from collections.abc import Sequence
 
+from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.stored import state_folder
 from nodwyn_tui.store.sessions import SessionFacts, list_sessions
@@ -14,17 +14,17 @@ def run(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="nodwyn sessions")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="the sessions of this workspace, the latest first")
-    listing.add_argument("--workspace", default=".", metavar="DIR")
-    listing.add_argument("--json", action="store_true")
+    listing.add_argument("--workspace", default=".", metavar="DIR", help="default: here")
+    listing.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
     found = list_sessions(folder(parsed.workspace), state_folder())
     if parsed.json:
-        print(json.dumps([_value(facts) for facts in found], ensure_ascii=False))  # noqa: T201 - the output
+        output.json_line([_value(facts) for facts in found])
         return 0
     for facts in found:
         title = " ".join((facts.title or facts.first_message or "(nothing said)").split())
-        inert = "".join(char for char in title if char.isprintable())[:70]
-        print(f"{facts.id}  {facts.last_at[:16].replace('T', ' ')}  {facts.count:>6}  {inert}")  # noqa: T201 - the output
+        at = facts.last_at[:16].replace("T", " ")
+        output.show(f"{facts.id}  {at}  {facts.count:>6}  {title[:70]}")
     return 0
 
 

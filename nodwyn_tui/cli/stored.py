@@ -1,15 +1,28 @@
 """Where a stored session lies, for the commands that read logs alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from nodwyn_tui.config.environment import read_environment
 from nodwyn_tui.config.paths import find_paths
+from nodwyn_tui.domain.events import Event
+from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import sessions
+from nodwyn_tui.store.log import Log
 
 
 def find_log(reference: str) -> Path:
     """The log that an id, a prefix, a folder or a path means; `UsageError` for none."""
     return sessions.find_log(reference, Path.cwd(), state_folder())
+
+
+def read_events(reference: str) -> Sequence[Event]:
+    """A stored session's events; `UsageError` where there is no session, or a file holds none."""
+    log = find_log(reference)
+    contents = Log.read(log)
+    if not contents.events:
+        raise UsageError(f"{log} holds no event of a session; name its log.jsonl, folder or id")
+    return contents.events
 
 
 def state_folder() -> Path:

@@ -130,11 +130,16 @@ def check_patterns(draft: Draft) -> None:
     if not isinstance(listed, list):
         return
     for item in listed:
-        if not isinstance(item, str) or not _PATTERN.fullmatch(item):
+        if not is_pattern(item):
             draft.report(
                 path, "not a pattern", found=shown((), item), allowed='"TOOL: GLOB" in a list'
             )
-    listed[:] = [item for item in listed if isinstance(item, str) and _PATTERN.fullmatch(item)]
+    listed[:] = [item for item in listed if is_pattern(item)]
+
+
+def is_pattern(item: object) -> bool:
+    """Whether something is an approval pattern: `TOOL: GLOB`, or `*`."""
+    return isinstance(item, str) and _PATTERN.fullmatch(item) is not None
 
 
 def check_servers(draft: Draft, settings: Settings) -> None:

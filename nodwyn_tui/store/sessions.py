@@ -15,6 +15,7 @@ from nodwyn_tui.store.places import LOG_NAME, SESSION_ID, known_workspaces, lead
 
 _HEAD, _TAIL, _MOST = 1 << 16, 1 << 16, 1 << 22
 """Bytes read from the head at a time and from the tail at first, and the most of either."""
+_LONGEST_SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +63,9 @@ def find_log(reference: str, workspace: Path, state: Path) -> Path:
             raise UsageError(f"several sessions begin with {reference}: {few}. Give more of it.")
         if fitting:
             return named[fitting[0]] / LOG_NAME
+    shown = reference if len(reference) <= _LONGEST_SHOWN else reference[:_LONGEST_SHOWN] + "…"
     raise UsageError(
-        f"there is no session {reference!r}. `nodwyn sessions list` shows those of a workspace; "
+        f"there is no session {shown!r}. `nodwyn sessions list` shows those of a workspace; "
         "a path to a session's folder or log works too."
     )
 

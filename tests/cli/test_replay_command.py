@@ -122,3 +122,12 @@ def test_sessions_list_names_them(log: Path) -> None:
     (listed,) = json.loads(done.stdout)
     assert listed["id"] == log.parent.name
     assert listed["first_message"] == "what is here?"
+
+
+def test_file_that_is_no_log_is_an_error(tmp_path: Path) -> None:
+    """Nothing to print is not the same as nothing there."""
+    other = tmp_path / "notes.txt"
+    other.write_text("hello\n")
+    done = replay(str(other))
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"holds no event" in done.stderr

@@ -228,6 +228,13 @@ def test_read_only_workspace_keeps_its_session_in_the_state_folder(
         assert run(workspace, "-p", "again", "--continue").returncode == 4
 
 
+def test_unknown_command_is_said_to_be_one() -> None:
+    done = subprocess.run(
+        [*NODWYN, "modles", "list"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, "no such command" in done.stderr) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -236,7 +243,10 @@ def test_read_only_workspace_keeps_its_session_in_the_state_folder(
         (["-p", "x", "--continue", "--resume", "1"], "exclude each other"),
         (["-p", "x", "--config", "/nowhere.toml"], "/nowhere.toml"),
         (["-p", "x", "--resume", "2099"], "no session '2099'"),
+        (["-p", "x", "--resume", "x" * 5_000], "xxx…'"),
         (["-p", "x", "--model", "nope"], "nope"),
+        (["-p", "x", "--allow", "ls"], "TOOL: GLOB"),
+        (["-p", "x", "--max-cost", "much"], "a number above 0"),
     ],
 )
 def test_usage_errors_exit_2(workspace: Path, home: Path, options: list[str], words: str) -> None:

@@ -179,7 +179,13 @@ class _Handler(BaseHTTPRequestHandler):
         self._serve(b"")
 
     def do_POST(self) -> None:
-        self._serve(self.rfile.read(int(self.headers.get("Content-Length", "0"))))
+        length = int(self.headers.get("Content-Length", "0"))
+        content = self.rfile.read(length)
+        if len(content) < length:  # the client left before it had sent its request
+            self.server_fake.hung_up.set()
+            self.close_connection = True
+            return
+        self._serve(content)
 
     def _serve(self, content: bytes) -> None:
         try:

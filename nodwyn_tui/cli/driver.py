@@ -88,7 +88,7 @@ class ScreenDriver(LinuxDriver):
                 elif not ready:
                     self._nothing_came(parser, cutter)
                 elif not self._take(self._read(), parser, cutter, decode):
-                    self._app.call_later(self._app.exit)
+                    self._app.call_later(self._app.action_quit)
                     break
 
     def _read(self) -> bytes:

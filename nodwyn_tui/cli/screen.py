@@ -3,6 +3,7 @@ the terminal back as it was, whatever happened.
 """
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Sequence
@@ -53,11 +54,23 @@ def open_screen(command: "Open", *, worker: Sequence[str] = ()) -> int:
         terminal.give_back()
         gc.enable()
         run.end()
-    if outcome.message:
-        print(f"nodwyn: {outcome.message}", file=sys.stderr)  # noqa: T201 - the terminal is back
-    if outcome.session:
-        print(f"To go on: nodwyn --resume {outcome.session}")  # noqa: T201 - the terminal is back
+    _say_last(outcome)
     return outcome.exit_code
+
+
+def _say_last(outcome: "Outcome") -> None:
+    """What the person is told once the terminal is theirs again, if it is still there."""
+    said = {
+        sys.stderr: f"nodwyn: {outcome.message}\n" if outcome.message else "",
+        sys.stdout: f"To go on: nodwyn --resume {outcome.session}\n" if outcome.session else "",
+    }
+    for stream, text in said.items():
+        try:
+            stream.write(text)
+            stream.flush()
+        except OSError:
+            # Else the interpreter would try once more at its end, and fail.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 class ScreenRun:

@@ -50,6 +50,10 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         """What ended the app, if that was a bug."""
         return self._exception
 
+    async def action_quit(self) -> None:
+        """Leave in order."""
+        self.conversation.leave()
+
     def _fatal_error(self) -> None:
         """Leave without a word: who runs the app writes what happened to the log."""
         self._close_messages_no_wait()

@@ -255,6 +255,36 @@ def test_stopped_and_continued_it_draws_again(terminal: Terminal) -> None:
     assert terminal.is_as_it_was()
 
 
+def test_stopped_from_outside_it_takes_the_terminal_again(terminal: Terminal) -> None:
+    """REL-3: after SIGSTOP a shell has had the terminal; SIGCONT takes it as it has to be."""
+    terminal.until("ask")
+    terminal.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED)
+    termios.tcsetattr(terminal.slave, termios.TCSANOW, terminal.attributes)
+    terminal.process.send_signal(signal.SIGCONT)
+    while terminal.output.count(b"\x1b[?1049h") < 2:
+        terminal.read(0.1)
+    terminal.type("x\r")
+    terminal.heard_of(commands.Send(text="x"))
+    terminal.type("\x03\x03")
+    assert terminal.ended() == 0
+    assert termios.tcgetattr(terminal.slave) == terminal.attributes
+
+
+def test_a_terminal_that_is_gone_ends_it_in_order(terminal: Terminal) -> None:
+    """REL-3: the draft is kept and the session closed, without a signal."""
+    terminal.until("ask")
+    terminal.type("unsent")
+    terminal.until("unsent")
+    os.close(terminal.slave)
+    os.close(terminal.master)
+    try:
+        assert terminal.process.wait(20) == 0
+    finally:
+        terminal.master, terminal.slave = pty.openpty()
+    assert terminal.told()[-2:] == [commands.SaveDraft(text="unsent"), commands.Close()]
+
+
 def test_a_paste_of_ten_thousand_lines_arrives_whole(terminal: Terminal) -> None:
     """C60, C61: through a real terminal, in reads of any size, sent byte for byte."""
     text = "".join(

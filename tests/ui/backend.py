@@ -117,12 +117,16 @@ async def press(pilot: Pilot[object], *keys: str) -> None:
 
 
 async def quiet(pilot: Pilot[object]) -> None:
-    """Wait until no message waits anywhere."""
+    """Wait until no message waits anywhere, and what is loaded after the first paint is there."""
     calm = 0
     while calm < 6:
         await asyncio.sleep(0)
         pumps = [pilot.app, *pilot.app.screen_stack, *pilot.app.conversation.walk_children()]
+        loads = any(worker.name == "load" for worker in pilot.app.workers)
         calm = calm + 1 if all(pump._message_queue.empty() for pump in pumps) else 0
+        if loads:
+            await asyncio.sleep(0.005)
+            calm = 0
 
 
 async def settled(pilot: Pilot[object], seconds: float = 0.04) -> None:

@@ -451,31 +451,47 @@ def everywhere(text: str) -> list[up.UpEvent]:
     ]
 
 
+TEXTS = [*(FILES / "C56_lines.txt").read_text().splitlines(), CODES]
+
+
+def assert_inert(rows: str, *texts: str) -> None:
+    """Nothing in these rows steers a terminal, and each text stands in them as it is."""
+    rows.encode()
+    assert [c for c in rows if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0] == []
+    for text in texts:
+        assert text in rows or not text.isprintable(), text
+
+
 async def test_text_from_outside_is_text_everywhere() -> None:
     """C56, C57, C58: in every place that shows it, live and at rest; nothing ends the program."""
     stage = Stage()
-    async with stage.app.run_test(size=(120, 50)) as pilot:
-        for text in [*(FILES / "C56_lines.txt").read_text().splitlines(), CODES]:
-            listed = up.ModelsListed(models=(up.ModelChoice(name=text, detail=text),))
-            stage.backend.answers[commands.ListModels] = lambda _, listed=listed: [listed]
+    async with stage.app.run_test(size=(120, 44)) as pilot:
+        for text in TEXTS:
             stage.backend.tell(*everywhere(text))
             await settled(pilot, 0.08)
-            shown = [stage.text()]
-            stage.screen.action_details()
-            await settled(pilot)
-            shown.append(stage.text())
-            await press(pilot, "escape")
-            stage.screen.invoke(Invocation("model"))
-            await settled(pilot)
-            shown.append(stage.text())
-            await press(pilot, "escape")
+            assert_inert(stage.text(), text)
+            assert stage.text().count(text) >= 6 or not text.isprintable(), text
             stage.backend.tell(up.ReplyEnded(seq=5), up.ApprovalClosed(call_id="c5"))
             stage.backend.tell(up.RunEnded(why="error", message=text, remedy=text))
             await settled(pilot)
-            shown.append(stage.text())
-            for rows in shown:
-                rows.encode()
-                steering = [c for c in rows if (ord(c) < 32 and c != "\n") or 0x7F <= ord(c) < 0xA0]
-                assert steering == []
-                assert text in rows or not text.isprintable(), text
-            assert shown[0].count(text) >= 6 or not text.isprintable(), text
+            assert_inert(stage.text(), text)
+
+
+async def test_text_from_outside_is_text_over_the_conversation_too() -> None:
+    """C56: in the details of a remark, and in names to pick from."""
+    stage = Stage(OPENED, up.Notice(level="error", text="all", detail="\n".join(TEXTS)))
+    stage.backend.answers[commands.ListModels] = lambda _: [
+        up.ModelsListed(
+            models=tuple(up.ModelChoice(name=text, detail=text) for text in TEXTS),
+            failures=tuple(TEXTS),
+        )
+    ]
+    async with stage.app.run_test(size=(120, 90)) as pilot:
+        await settled(pilot)
+        await press(pilot, "f2")
+        await settled(pilot)
+        assert_inert(stage.text(), *TEXTS)
+        await press(pilot, "escape")
+        stage.screen.invoke(Invocation("model"))
+        await settled(pilot)
+        assert_inert(stage.text(), *TEXTS)

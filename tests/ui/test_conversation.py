@@ -1,5 +1,6 @@
 """The main screen: states, keys and commands, on the real app with a scripted worker."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,6 +117,17 @@ async def test_a_run_shows_what_goes_on_and_is_still_afterwards() -> None:
         await settled(pilot)
         assert "done in 12 s · 2 requests · 2 files changed" in stage.text()
         assert not timer._active.is_set()
+
+
+async def test_an_idle_screen_has_nothing_scheduled() -> None:
+    """PERF-8: no timer, no polling, with a conversation on the screen."""
+    stage = Stage(*scenes.conversation())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "x", "backspace")
+        await asyncio.sleep(0.6)
+        scheduled = [h for h in asyncio.get_running_loop()._scheduled if not h.cancelled()]
+        assert scheduled == []
 
 
 async def test_escape_stops_a_run_and_nothing_else() -> None:
@@ -287,6 +299,23 @@ async def test_help_lists_every_key_that_is_bound_and_every_command() -> None:
             assert words in text
         assert "/tour" not in text, "only what works here is listed"
         assert "this turn" in text
+
+
+async def test_help_scrolls_and_goes() -> None:
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "f1")
+        await settled(pilot)
+        first = stage.text()
+        await press(pilot, "down")
+        assert stage.text().split("\n")[4][5:70] == first.split("\n")[5][5:70]
+        await press(pilot, "end")
+        assert "the most that a request may hold" in stage.text()
+        await press(pilot, "home", "pagedown", "pageup")
+        assert stage.text() == first
+        await press(pilot, "q")
+        assert stage.app.screen is stage.screen
 
 
 async def test_a_dead_worker_is_replaced_and_nothing_written_is_lost() -> None:

@@ -88,7 +88,7 @@ class Conversation(Asking):
             case None:
                 self.notices.clear()
                 self.prompt.remember(message.text)
-                self.transcript.action_end()
+                self.transcript.action_scroll_end()
                 self.bridge.send(commands.Send(text=message.text, steer=message.steer))
 
     def on_prompt_draft_changed(self, message: Prompt.DraftChanged) -> None:
@@ -141,12 +141,14 @@ class Conversation(Asking):
     def action_scroll(self, where: str) -> None:
         """Scroll the conversation."""
         match where:
-            case "up" | "down":
-                self.transcript.action_page(-1 if where == "up" else 1)
+            case "up":
+                self.transcript.action_page_up()
+            case "down":
+                self.transcript.action_page_down()
             case "begin":
-                self.transcript.action_begin()
+                self.transcript.action_scroll_home()
             case _:
-                self.transcript.action_end()
+                self.transcript.action_scroll_end()
 
     def action_help(self) -> None:
         """All keys and commands."""

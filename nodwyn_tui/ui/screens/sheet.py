@@ -36,10 +36,6 @@ class Sheet(ModalScreen[None]):
     CSS_PATH = "../styles/sheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f1,f2,enter", "dismiss", "put this away"),
-        Binding("up", "scroll(-1)", "up"),
-        Binding("down", "scroll(1)", "down"),
-        Binding("pageup", "scroll(-10)", "ten rows up"),
-        Binding("pagedown,space", "scroll(10)", "ten rows down"),
     ]
 
     def __init__(self, title: str, layout: Layout) -> None:
@@ -56,7 +52,3 @@ class Sheet(ModalScreen[None]):
     def on_mount(self) -> None:
         self._rows.viewport.reset()
         self._rows.viewport.go_to(0)
-
-    def action_scroll(self, rows: int) -> None:
-        """By so many rows."""
-        self._rows.scroll_rows(rows)

@@ -20,9 +20,7 @@ _BETWEEN = Span(" · ", "faint")
 
 @dataclass(frozen=True, slots=True)
 class Doing:
-    """What goes on. `until` is when it ends, by the clock, where that is known; `calls` for the
-    person where they are waited for.
-    """
+    """What goes on. `until` is when it ends, by the clock, where that is known."""
 
     text: str
     until: float | None = None
@@ -106,17 +104,14 @@ class Activity(Bar):
 def summary(ended: RunEnded, took_s: float) -> Row:
     """What a run came to, in a row."""
     words = {"done": "done", "interrupted": "stopped", "limit": "paused at a limit"}
-    parts: list[Row] = [(Span(f"{words.get(ended.why, ended.why)} in "),)]
-    parts[0] = (
-        Span(f"{words.get(ended.why, ended.why)} in {duration(round(took_s * 1000))}", "dim"),
-    )
+    facts = [f"{words.get(ended.why, ended.why)} in {duration(round(took_s * 1000))}"]
     if ended.requests:
-        parts.append((Span(_count(ended.requests, "request"), "dim"),))
+        facts.append(_count(ended.requests, "request"))
     if ended.usage and ended.usage.output_tokens is not None:
-        parts.append((Span(f"{tokens(ended.usage.output_tokens)} tokens written", "dim"),))
+        facts.append(f"{tokens(ended.usage.output_tokens)} tokens written")
     if ended.changed_files:
-        parts.append((Span(f"{_count(len(ended.changed_files), 'file')} changed", "dim"),))
-    return joined(parts, _BETWEEN)
+        facts.append(f"{_count(len(ended.changed_files), 'file')} changed")
+    return joined([(Span(fact, "dim"),) for fact in facts], _BETWEEN)
 
 
 def _count(number: int, noun: str) -> str:

@@ -3,7 +3,10 @@
 It knows rows, not what they mean; `transcript.py` does.
 """
 
+from typing import ClassVar
+
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
@@ -23,6 +26,11 @@ _NOT_CURRENT = Span(" ")
 
 class RowsView(ScrollView):
     """Shows a `Viewport`. `show` after each change of what it shows."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("pageup", "page_up", "a page up"),
+        Binding("pagedown,space", "page_down", "a page down"),
+    ]
 
     def __init__(self, source: Source, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -65,13 +73,35 @@ class RowsView(ScrollView):
         [strip] = self.render_lines(Region(0, y, self.size.width, 1))
         return strip
 
-    def place_at(self, y: int) -> Place | None:
-        """The entry and row at a row of the screen."""
-        return self.rows[y][0] if 0 <= y < len(self.rows) else None
-
     def scroll_rows(self, rows: int) -> None:
         """Down by so many rows, or up."""
         self.viewport.scroll(rows)
+        self.show()
+
+    def action_scroll_up(self) -> None:
+        """A row up."""
+        self.scroll_rows(-1)
+
+    def action_scroll_down(self) -> None:
+        """A row down."""
+        self.scroll_rows(1)
+
+    def action_page_up(self) -> None:
+        """A page up, two rows staying in view."""
+        self.scroll_rows(-max(self.viewport.height - 2, 1))
+
+    def action_page_down(self) -> None:
+        """A page down likewise."""
+        self.scroll_rows(max(self.viewport.height - 2, 1))
+
+    def action_scroll_home(self) -> None:
+        """To the first row."""
+        self.viewport.go_to(0)
+        self.show()
+
+    def action_scroll_end(self) -> None:
+        """To the end, and stay there."""
+        self.viewport.go_to_end()
         self.show()
 
     def _strip(self, painter: Painter, place: Place | None, line: Line, width: int) -> Strip:

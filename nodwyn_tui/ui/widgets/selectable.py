@@ -33,6 +33,10 @@ class SelectableRows(RowsView):
         self._drag: Timer | None = None
         self._drag_at = (0, 0)
 
+    def place_at(self, y: int) -> Place | None:
+        """The entry and row at a row of the screen."""
+        return self.rows[y][0] if 0 <= y < len(self.rows) else None
+
     def selected_text(self) -> str:
         """What is selected, as a copy gets it."""
         return self.selected.text(self.viewport) if self.selected else ""

@@ -31,10 +31,10 @@ class Transcript(StoryPane, can_focus=True):
         Binding("down", "move(1)", "the entry below"),
         Binding("enter", "open", "open the entry, or close it"),
         Binding("ctrl+y", "copy_entry", "copy the entry"),
-        Binding("pageup", "page(-1)", "a page up"),
-        Binding("pagedown", "page(1)", "a page down"),
-        Binding("home", "begin", "to the beginning"),
-        Binding("end", "end", "to the end"),
+        Binding("pageup", "page_up", "a page up"),
+        Binding("pagedown", "page_down", "a page down"),
+        Binding("home", "scroll_home", "to the beginning"),
+        Binding("end", "scroll_end", "to the end"),
         Binding("a", "answer('allow')", "allow the call that waits"),
         Binding("s", "answer('session')", "allow it for this session"),
         Binding("w", "answer('always')", "allow it always"),
@@ -144,20 +144,6 @@ class Transcript(StoryPane, can_focus=True):
         at = self.story.index_of(self.story.armed)
         if at is not None:
             self._toggle(at)
-
-    def action_page(self, pages: int) -> None:
-        """By a page, two rows staying in view."""
-        self.scroll_rows(pages * max(self.viewport.height - 2, 1))
-
-    def action_begin(self) -> None:
-        """To the first row."""
-        self.viewport.go_to(0)
-        self.show()
-
-    def action_end(self) -> None:
-        """To the end, and stay there."""
-        self.viewport.go_to_end()
-        self.show()
 
     def action_copy_entry(self) -> None:
         """The whole text of the current entry."""

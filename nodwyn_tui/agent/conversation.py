@@ -15,7 +15,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
-from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.build import ORDINARY, Following, Shape, Window
 
 Emit = Callable[[up.UpEvent], None]
 
@@ -40,6 +40,7 @@ class Conversation:
         self.forecast = Forecast()
         self.changed_files: set[str] = set()
         self._recipe: ev.RecipeEvent | None = None
+        self._following: Following | None = None
         self._emit, self._want_log = emit, want_log
         self._unsaved = 0
         self._asked: ev.LlmRequest | None = None
@@ -86,7 +87,11 @@ class Conversation:
 
     def window(self, shape: Shape = ORDINARY) -> Window:
         """The next request's window."""
-        return build(self.events, self.recipe, shape)
+        if self._following is None:
+            self._following = Following(self.recipe)
+            for event in self.events:
+                self._following.feed(event)
+        return self._following.window(shape)
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
@@ -111,9 +116,11 @@ class Conversation:
 
     def _fold(self, event: ev.Event) -> None:
         self.events.append(event)
+        if self._following is not None:
+            self._following.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
-                self._recipe = event
+                self._recipe, self._following = event, None
             case ev.UserMessage() if event.starts_run:
                 self._run_start = event.seq
             case ev.LlmRequest():

@@ -10,7 +10,8 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.window import prefix
 from nodwyn_tui.window.build import Window
-from nodwyn_tui.window.prefix import Piece, Prediction, Sent
+from nodwyn_tui.window.entries import Piece
+from nodwyn_tui.window.prefix import Prediction, Sent
 from nodwyn_tui.window.replay import replay
 
 REMEMBERED = 8
@@ -38,13 +39,13 @@ class Forecast:
                 window = replay(events, request.seq)
             except ReplayError:
                 continue  # it needs a lost event; nothing is predicted from it
-            self._keep(request, prefix.pieces(window.request), replies[request.seq])
+            self._keep(request, window.pieces(), replies[request.seq])
 
     def predict(
         self, window: Window, target: Target, events: Sequence[ev.Event]
     ) -> tuple[Prediction, tuple[Piece, ...]]:
         """The prediction for a request, and its pieces for `sent`."""
-        made = prefix.pieces(window.request)
+        made = window.pieces()
         known = sorted(
             (sent for kept in self._sent.values() for sent in kept), key=lambda sent: sent.seq
         )

@@ -5,6 +5,7 @@ remembered, so that a long conversation is not written anew at every step (PERF-
 import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from nodwyn_tui.domain.request import Json, Message
 
@@ -28,29 +29,38 @@ class WireMessage(dict[str, Json]):
 
 
 class RowMemo:
-    """What rows became. The answer is the same as without it, whatever was asked before."""
+    """What rows became, known by the very row: a conversation's rows are the same objects from one
+    request to the next. The answer is the same as without it, whatever was asked before.
+    """
 
     def __init__(self) -> None:
-        self._recent: deque[dict[tuple[str, Message], WireMessage]] = deque(maxlen=_REQUESTS)
+        self._recent: deque[dict[tuple[str, int], _Known]] = deque(maxlen=_REQUESTS)
 
     def messages(
         self, rows: Sequence[Message], variant: str, make: Callable[[Message], Mapping[str, Json]]
     ) -> list[WireMessage]:
         """A message a row. `variant` names whatever besides the row decides what `make` gives."""
-        used: dict[tuple[str, Message], WireMessage] = {}
+        used: dict[tuple[str, int], _Known] = {}
         messages = []
         for row in rows:
-            key = (variant, row)
-            message = used[key] = self._known(key) or WireMessage(make(row))
-            messages.append(message)
+            key = (variant, id(row))
+            known = used[key] = self._known(key) or _Known(row, WireMessage(make(row)))
+            messages.append(known.message)
         self._recent.appendleft(used)
         return messages
 
-    def _known(self, key: tuple[str, Message]) -> WireMessage | None:
+    def _known(self, key: tuple[str, int]) -> "_Known | None":
         for known in self._recent:
-            if message := known.get(key):
-                return message
+            if found := known.get(key):
+                return found
         return None
+
+
+class _Known(NamedTuple):
+    """The row is held, so that no other one can get its identity meanwhile."""
+
+    row: Message
+    message: WireMessage
 
 
 def body_bytes(body: Mapping[str, Json]) -> bytes:

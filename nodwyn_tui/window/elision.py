@@ -5,14 +5,13 @@ first, in two passes (results, then replies), down to low water; then nothing un
 crossed again. Messages of the person are never elided.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nodwyn_tui.domain.events import Event, LlmRequest
 from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.domain.recipe import WindowLimits
 from nodwyn_tui.domain.request import AssistantRow, ToolRow
-from nodwyn_tui.window.entries import Entry, message_tokens
+from nodwyn_tui.window.entries import Entry, entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,78 +23,70 @@ class Trimmed:
     tokens: int
 
 
-def sticky(events: Iterable[Event]) -> frozenset[int]:
-    """What earlier requests of these events elided."""
-    return frozenset(
-        seq for event in events if isinstance(event, LlmRequest) for seq in event.elided
-    )
-
-
-def elided_entry(entry: Entry) -> Entry:
+def elided_entry(whole: Entry) -> Entry:
     """The entry's stand-in: `[elided seq=N]`; a reply loses its calls and its thinking with it."""
-    stub = Text(f"[elided seq={entry.seq}]")
-    match entry.message:
+    stub = Text(f"[elided seq={whole.seq}]")
+    match whole.message:
         case AssistantRow():
             message: AssistantRow | ToolRow = AssistantRow((stub,))
         case ToolRow():
-            message = replace(entry.message, parts=(stub,))
+            message = replace(whole.message, parts=(stub,))
         case _:
-            return entry
-    return replace(entry, message=message, tokens=message_tokens(message), state="elided")
+            return whole
+    return entry(
+        whole.seq, whole.kind, message, state="elided", batch=whole.batch, whole=whole.whole
+    )
 
 
 def apply(entries: Sequence[Entry], elided: frozenset[int]) -> list[Entry]:
     """The entries with `elided` applied: results of an elided reply leave the request."""
-    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in elided}
+    gone = {each.seq for each in entries if each.kind == "assistant" and each.seq in elided}
     return [
-        elided_entry(entry) if entry.seq in elided else entry
-        for entry in entries
-        if not (entry.kind == "result" and entry.batch in gone)
+        elided_entry(each) if each.seq in elided and each.state != "elided" else each
+        for each in entries
+        if not (each.kind == "result" and each.batch in gone)
     ]
 
 
-def trim(
-    entries: Sequence[Entry], fixed: int, limits: WindowLimits, line: int, elided: frozenset[int]
-) -> Trimmed:
-    """Applies the sticky set, and trims if the window is above `line` (tokens, the fixed prefix
-    included), down to low water or until nothing is left that may go.
+def trim(shown: Sequence[Entry], fixed: int, limits: WindowLimits, line: int) -> Trimmed:
+    """Trims if the window is above `line` (tokens, the fixed prefix included), down to low water or
+    until nothing is left that may go.
     """
-    shown = apply(entries, elided)
-    total = fixed + sum(entry.tokens for entry in shown)
+    total = fixed + sum(each.tokens for each in shown)
     if total <= line:
         return Trimmed(tuple(shown), (), total - fixed)
     target = min(limits.low_water, line)
     kept = _trim_down(shown, total - target, _protected(shown, limits.protected))
-    states = {entry.seq: entry.state for entry in kept}
+    states = {each.seq: each.state for each in kept}
     newly = sorted(
-        entry.seq
-        for entry in shown
-        if entry.seq not in elided and states.get(entry.seq, "elided") == "elided"
+        each.seq
+        for each in shown
+        if each.state != "elided" and states.get(each.seq, "elided") == "elided"
     )
-    return Trimmed(tuple(kept), tuple(newly), sum(entry.tokens for entry in kept))
+    return Trimmed(tuple(kept), tuple(newly), sum(each.tokens for each in kept))
 
 
 def _trim_down(shown: Sequence[Entry], excess: int, safe: frozenset[int]) -> list[Entry]:
     """Elides results, then replies, oldest first, until `excess` tokens are gone."""
     current: list[Entry | None] = list(shown)
     for kind in ("result", "assistant"):
-        for index, entry in enumerate(shown):
+        for index, each in enumerate(shown):
             if excess <= 0:
                 break
-            if entry.kind != kind or entry.state == "elided" or not entry.whole:
+            if each.kind != kind or each.state == "elided" or not each.whole:
                 continue
-            if entry.seq in safe:
+            if each.seq in safe:
                 continue
-            with_it = _results_of(current, index, entry) if kind == "assistant" else []
-            stub = elided_entry(entry)
-            saved = entry.tokens - stub.tokens + sum(other.tokens for _, other in with_it)
+            with_it = _results_of(current, index, each) if kind == "assistant" else []
+            stub = elided_entry(each)
+            saved = each.tokens - stub.tokens + sum(other.tokens for _, other in with_it)
             if saved <= 0:
                 continue
             current[index] = stub
             for at, _ in with_it:
                 current[at] = None
             excess -= saved
-    return [entry for entry in current if entry is not None]
+    return [each for each in current if each is not None]
 
 
 def _results_of(
@@ -104,16 +95,16 @@ def _results_of(
     """The results of the reply at `index`, and where they stand: right behind it."""
     found = []
     for at in range(index + 1, len(current)):
-        entry = current[at]
-        if entry is None or entry.batch != reply.seq:
+        each = current[at]
+        if each is None or each.batch != reply.seq:
             break
-        found.append((at, entry))
+        found.append((at, each))
     return found
 
 
 def _protected(shown: Sequence[Entry], count: int) -> frozenset[int]:
     """The seqs of the latest `count` entries, and of the replies whose results are among them."""
     latest = shown[-count:] if count else []
-    return frozenset(entry.seq for entry in latest) | frozenset(
-        entry.batch for entry in latest if entry.batch is not None
+    return frozenset(each.seq for each in latest) | frozenset(
+        each.batch for each in latest if each.batch is not None
     )

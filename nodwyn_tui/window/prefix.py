@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.canonical import canonical, message_value, sha256, tool_value
 from nodwyn_tui.domain.events import (
     ContextOpen,
     Event,
@@ -18,8 +17,7 @@ from nodwyn_tui.domain.events import (
     WindowReset,
     WindowRewind,
 )
-from nodwyn_tui.domain.request import Request
-from nodwyn_tui.window.entries import BYTES_PER_TOKEN
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN, Piece
 
 FIRST = "first"
 TRIM = "trim"
@@ -35,17 +33,6 @@ ENDERS: Mapping[type[Event], str] = {
     SessionRecipe: "model_switch",
 }
 """What may end a prefix, in the log's own words for `prefix_ended_by`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a prompt in the order servers read it: the system text, the catalogue, a message.
-
-    Held as digest and length in bytes, so that remembering a request costs nothing in its size.
-    """
-
-    digest: str
-    length: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,17 +56,6 @@ class Prediction:
 
     cached: int | None
     ended_by: str | None
-
-
-def pieces(request: Request) -> tuple[Piece, ...]:
-    """A request's prompt in reading order. The reply cap is no part of the prompt."""
-    values = [
-        request.system,
-        [tool_value(tool) for tool in request.tools],
-        *(message_value(message) for message in request.messages),
-    ]
-    encoded = [canonical(value) for value in values]
-    return tuple(Piece(sha256(data), len(data)) for data in encoded)
 
 
 def predict(
@@ -117,7 +93,7 @@ def _shared(old: tuple[Piece, ...], new: tuple[Piece, ...]) -> int:
     """Bytes of the leading pieces that are identical."""
     total = 0
     for was, now in zip(old, new, strict=False):
-        if was != now:
+        if was is not now and was != now:  # those of one process are mostly the same objects
             break
         total += was.length
     return total

@@ -390,8 +390,9 @@ def test_what_is_remembered_changes_no_byte(kind: type[ChatCompletions] | type[O
 def test_a_row_is_written_once() -> None:
     """PERF-4: the next step's body holds the very messages of the last one's."""
     used = ChatCompletions()
-    first = used.encode(request(*conversation().messages[:4]), model(), parameters())
-    second = used.encode(conversation(), model(), parameters())
+    whole = conversation()
+    first = used.encode(request(*whole.messages[:4]), model(), parameters())
+    second = used.encode(whole, model(), parameters())
     assert all(
         a is b
         for a, b in zip(first.body["messages"][1:], second.body["messages"][1:], strict=False)

@@ -4,7 +4,7 @@ import dataclasses
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
-from nodwyn_tui.window.prefix import Prediction, Sent, pieces, predict, sent
+from nodwyn_tui.window.prefix import Prediction, Sent, predict, sent
 from tests.builders import MODEL, LogBuilder
 
 PARAMETERS = Parameters()
@@ -21,7 +21,7 @@ def ask(
 ) -> Prediction:
     """Predicts the next request, then remembers it."""
     event, window = log.request()
-    made, model, before = pieces(window.request), (origin, parameters), log.events[:-1]
+    made, model, before = window.pieces(), (origin, parameters), log.events[:-1]
     prediction = predict(
         earlier, made, model, before, one_slot=one_slot, trimmed=bool(window.newly)
     )

@@ -11,7 +11,7 @@ from nodwyn_tui.domain.canonical import message_value, request_bytes
 from nodwyn_tui.domain.parts import Call, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
 from nodwyn_tui.window import contexts
-from nodwyn_tui.window.build import Window, build
+from nodwyn_tui.window.build import Following, Window, build
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.replay import replay
 from tests.builders import LogBuilder
@@ -155,6 +155,19 @@ def test_every_request_replays(steps: list[tuple[str, Any]]) -> None:
         assert request_bytes(replay(session.events, request.seq).request) == request_bytes(
             window.request
         )
+
+
+@settings(max_examples=100, deadline=None)
+@given(STEPS)
+def test_followed_window_equals_the_one_from_scratch(steps: list[tuple[str, Any]]) -> None:
+    """ENG-27: at every point, and its remembered bytes are those of its request."""
+    session = played(steps)
+    following = Following(session.recipe)
+    for seq, event in enumerate(session.events, 1):
+        following.feed(event)
+        window = following.window()
+        assert window == build(session.events[:seq], session.recipe)
+        assert window.canonical() == request_bytes(window.request)
 
 
 @settings(max_examples=100, deadline=None)

@@ -44,6 +44,14 @@ def tell(text: str) -> None:
         sys.stderr = None
 
 
+def confirmed(question: str) -> bool:
+    """Asks the person; no where nobody can answer."""
+    if sys.stdin is None or not sys.stdin.isatty():
+        return False
+    tell(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
 def reader_left() -> None:
     """Nothing more is written to standard output, not even what was held back for it."""
     sys.stdout = None

@@ -1,31 +1,74 @@
-"""`nodwyn sessions`: what sessions there are."""
+"""`nodwyn sessions`: what sessions there are, and their care. `export` is `export.py`'s."""
 
 import argparse
 from collections.abc import Sequence
+from pathlib import Path
 
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
-from nodwyn_tui.cli.stored import state_folder
+from nodwyn_tui.cli.export import FORMS, export
+from nodwyn_tui.cli.stored import find_log, read_events, state_folder
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.usage import cache_rate
+from nodwyn_tui.errors import StoreError, UsageError
+from nodwyn_tui.store import places
+from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.sessions import SessionFacts, list_sessions
+from nodwyn_tui.system.clock import SystemClock
+
+LONGEST_TITLE = 200
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Lists the sessions of a workspace, the latest first."""
-    parser = argparse.ArgumentParser(prog="nodwyn sessions")
+    """Does what one of the sub-commands says."""
+    parsed = _parser().parse_args(arguments)
+    match parsed.command:
+        case "list":
+            _list(folder(parsed.workspace), as_json=parsed.json)
+        case "show":
+            _show(parsed.id, as_json=parsed.json)
+        case "export":
+            export(read_events(parsed.id), parsed.format)
+        case "rename":
+            _rename(parsed.id, parsed.title)
+        case "delete":
+            _delete(parsed.id, sure=parsed.yes)
+        case "repair":
+            _repair(parsed.id, only_look=parsed.dry_run)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="nodwyn sessions", description="Care for sessions.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="the sessions of this workspace, the latest first")
     listing.add_argument("--workspace", default=".", metavar="DIR", help="default: here")
-    listing.add_argument("--json", action="store_true", help="as JSON")
-    parsed = parser.parse_args(arguments)
-    found = list_sessions(folder(parsed.workspace), state_folder())
-    if parsed.json:
+    show = commands.add_parser("show", help="a session's facts: models, requests, tokens, cost")
+    exporting = commands.add_parser("export", help="a session's conversation, whole")
+    exporting.add_argument("--format", choices=FORMS, default="markdown")
+    rename = commands.add_parser("rename", help="give a session a title")
+    delete = commands.add_parser("delete", help="remove a session's folder for good")
+    delete.add_argument("--yes", action="store_true", help="without being asked")
+    repair = commands.add_parser("repair", help="list damage of a log, and mend it")
+    repair.add_argument("--dry-run", action="store_true", help="only list it")
+    for command in (show, exporting, rename, delete, repair):
+        command.add_argument("id", help="an id, a unique prefix, a session's folder or its log")
+    rename.add_argument("title")
+    for command in (listing, show):
+        command.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def _list(workspace: Path, *, as_json: bool) -> None:
+    found = list_sessions(workspace, state_folder())
+    if as_json:
         output.json_line([_value(facts) for facts in found])
-        return 0
+        return
     for facts in found:
         title = " ".join((facts.title or facts.first_message or "(nothing said)").split())
         at = facts.last_at[:16].replace("T", " ")
         output.show(f"{facts.id}  {at}  {facts.count:>6}  {title[:70]}")
-    return 0
 
 
 def _value(facts: SessionFacts) -> dict[str, object]:
@@ -37,3 +80,81 @@ def _value(facts: SessionFacts) -> dict[str, object]:
         "last_at": facts.last_at,
         "events": facts.count,
     }
+
+
+def _show(reference: str, *, as_json: bool) -> None:
+    value = facts_of(read_events(reference))
+    if as_json:
+        output.json_line(value)
+        return
+    for name, found in value.items():
+        text = ", ".join(found) if isinstance(found, list) else found
+        output.show(f"{name.replace('_', ' '):<15} {'unknown' if text is None else text}")
+
+
+def facts_of(events: Sequence[ev.Event]) -> dict[str, object]:
+    """What `show` tells of a session; unknown is `None`."""
+    began = next((event for event in events if isinstance(event, ev.RecipeEvent)), None)
+    usages = [event.usage for event in events if isinstance(event, ev.LlmResponse)]
+    asked = [event for event in events if isinstance(event, ev.LlmRequest)]
+    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
+    prompts = [usage.prompt_tokens for usage in usages if usage.prompt_tokens is not None]
+    titles = [event.title for event in events if isinstance(event, ev.SessionTitle)]
+    return {
+        "session": began.session if began else None,
+        "title": titles[-1] if titles else None,
+        "workspace": began.workspace if began else None,
+        "began": events[0].at,
+        "last_event": events[-1].at,
+        "events": len(events),
+        "runs": max(event.run for event in events),
+        "requests": len(asked),
+        "models": list(dict.fromkeys(event.model.name for event in asked)),
+        "prompt_tokens": sum(prompts) if prompts else None,
+        "cache_rate": cache_rate(usages),
+        "cost_usd": sum(costs) if costs else None,
+        "recoveries": sum(isinstance(event, ev.SessionRecovered) for event in events),
+    }
+
+
+def _rename(reference: str, title: str) -> None:
+    text = " ".join(title.split())[:LONGEST_TITLE]
+    if not text:
+        raise UsageError("the title is empty")
+    log, _ = Log.open(find_log(reference).parent, SystemClock(), Redactor())
+    with log:
+        log.append(ev.SessionTitle(title=text, why="renamed"))
+
+
+def _delete(reference: str, *, sure: bool) -> None:
+    """Removes a session that nobody has open."""
+    session = find_log(reference).parent
+    if places.SESSION_ID.fullmatch(session.name) is None:
+        raise UsageError(f"{session} is no session's folder, so it is not removed")
+    log, contents = Log.open(session, SystemClock(), Redactor())
+    log.close()
+    said = [event.text for event in contents.events if isinstance(event, ev.UserMessage)]
+    about = f"{session.name} ({len(contents.events)} events): {' '.join(said[:1])[:70]}"
+    if not sure and not output.confirmed(f"Remove {about} for good?"):
+        raise UsageError("nothing was removed; --yes removes without being asked")
+    places.discard(session, state_folder())
+
+
+def _repair(reference: str, *, only_look: bool) -> None:
+    """Lists what is damaged; opening the log mends it and keeps what was set aside."""
+    path = find_log(reference)
+    damage = Log.read(path).damage
+    if not damage:
+        output.show("nothing is damaged")
+        return
+    for chunk in damage.chunks:
+        output.show(f"at byte {chunk.offset:,}: {len(chunk.data):,} bytes, {chunk.why}")
+    if damage.missing:
+        output.show(f"lost events: {', '.join(map(str, damage.missing))}")
+    if only_look:
+        return
+    if path.name != places.LOG_NAME:
+        raise StoreError(f"{path} is a copy under another name: name it {places.LOG_NAME}")
+    log, _ = Log.open(path.parent, SystemClock(), Redactor())
+    log.close()
+    output.show(f"mended; what was set aside is in {path.parent / 'log.damaged'}")

@@ -1,0 +1,90 @@
+"""`nodwyn sessions`: facts, export, title, removal, repair."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nodwyn_tui.domain.events import SessionTitle
+from nodwyn_tui.store.log import Log
+from tests.cli.test_run import NODWYN, configure, run
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.script import call, say
+
+
+@pytest.fixture
+def log(tmp_path: Path, home: Path) -> Path:
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    with ChatServer([call("fs-list", {}, thinking="hm"), say("It has ```code```.")]) as server:
+        configure(home, server, price={"input": 1.0, "output": 1.0})
+        run(workspace, "-p", "what is here?")
+    (found,) = workspace.rglob("log.jsonl")
+    return found
+
+
+def sessions(*options: str, **more: Any) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [*NODWYN, "sessions", *options], capture_output=True, text=True, timeout=60, check=False,
+        cwd=Path(__file__).parents[2], **more,
+    )  # fmt: skip
+
+
+def test_show_tells_the_facts_of_a_session(log: Path) -> None:
+    value = json.loads(sessions("show", str(log), "--json").stdout)
+    assert (value["requests"], value["runs"], value["models"]) == (2, 1, ["m"])
+    assert value["prompt_tokens"] > 0
+    assert value["cost_usd"] > 0
+    assert "cache rate" in sessions("show", str(log)).stdout
+
+
+def test_export_holds_the_whole_conversation(log: Path) -> None:
+    text = sessions("export", str(log)).stdout
+    for part in ("## You\n\nwhat is here?", "<summary>Thinking</summary>\n\nhm", "### fs-list",
+                 "It has ```code```."):  # fmt: skip
+        assert part in text
+    as_json = json.loads(sessions("export", str(log), "--format", "json").stdout)
+    assert len(as_json) == len(Log.read(log).events)
+
+
+def test_rename_is_an_event_and_shows_in_the_list(log: Path) -> None:
+    assert sessions("rename", log.parent.name, "A  better\nname").returncode == 0
+    titles = [event for event in Log.read(log).events if isinstance(event, SessionTitle)]
+    assert [event.title for event in titles] == ["A better name"]
+    listed = sessions("list", "--workspace", str(log.parents[3])).stdout
+    assert "A better name" in listed
+    assert sessions("rename", log.parent.name, "  ").returncode == 2
+
+
+def test_delete_wants_to_be_sure(log: Path) -> None:
+    kept = sessions("delete", log.parent.name, stdin=subprocess.DEVNULL)
+    assert kept.returncode == 2
+    assert log.exists()
+    assert sessions("delete", log.parent.name, "--yes").returncode == 0
+    assert not log.parent.exists()
+
+
+def test_delete_leaves_a_copy_elsewhere_alone(log: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copies"
+    copy.mkdir()
+    (copy / "log.jsonl").write_bytes(log.read_bytes())
+    assert sessions("delete", str(copy / "log.jsonl"), "--yes").returncode == 2
+    assert (copy / "log.jsonl").exists()
+
+
+def test_repair_lists_and_mends(log: Path) -> None:
+    """ENG-5: without a session; once it is mended there is nothing to report."""
+    (log.parent / "no-replay").touch()
+    whole = log.read_bytes()
+    lines = whole.split(b"\n")
+    lines[4] = lines[4][:10]
+    log.write_bytes(b"\n".join(lines) + b'{"seq": 99, "torn')
+    looked = sessions("repair", str(log), "--dry-run").stdout
+    assert "part of a batch that is not whole" in looked
+    assert "lost events: 4, 5" in looked
+    assert not (log.parent / "log.damaged").exists()
+    assert "mended" in sessions("repair", str(log)).stdout
+    assert sessions("repair", str(log)).stdout == "nothing is damaged\n"
+    assert b"torn" in (log.parent / "log.damaged").read_bytes()

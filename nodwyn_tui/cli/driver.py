@@ -22,6 +22,8 @@ ESCAPE_S = 0.05
 """How long an Esc may still become the begin of something longer."""
 _OTHER_SCREEN = "\x1b[?1049h"
 _READ = 65536
+_ALT_ENTER = ("\x1b\r", "\x1b[13;3u")
+"""As most terminals send it, and in the protocol whose form Textual's parser understands."""
 
 
 class ScreenDriver(LinuxDriver):
@@ -117,7 +119,7 @@ class ScreenDriver(LinuxDriver):
             self.process_message(event)
 
     def _keys(self, text: str, parser: XTermParser) -> None:
-        for event in parser.feed(text):
+        for event in parser.feed(text.replace(*_ALT_ENTER)):
             self.process_message(event)
 
     def close(self) -> None:

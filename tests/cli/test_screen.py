@@ -285,6 +285,21 @@ def test_a_terminal_that_is_gone_ends_it_in_order(terminal: Terminal) -> None:
     assert terminal.told()[-2:] == [commands.SaveDraft(text="unsent"), commands.Close()]
 
 
+def test_alt_enter_of_any_terminal_sends_into_the_run(terminal: Terminal) -> None:
+    """As Esc and a carriage return, and in the newer protocol; Esc alone is the key at once."""
+    terminal.until("ask")
+    terminal.type("a\x1b\r")
+    terminal.heard_of(commands.Send(text="a", steer=True))
+    terminal.type("b\x1b[13;3u")
+    terminal.heard_of(commands.Send(text="b", steer=True))
+    terminal.type("/c")
+    terminal.until("/clear")
+    terminal.type("\x1b")
+    time.sleep(0.3)
+    terminal.type("x\r")
+    terminal.heard_of(commands.SaveDraft(text="/cx"))
+
+
 def test_a_paste_of_ten_thousand_lines_arrives_whole(terminal: Terminal) -> None:
     """C60, C61: through a real terminal, in reads of any size, sent byte for byte."""
     text = "".join(

@@ -65,6 +65,18 @@ async def test_keys_of_one_burst_keep_their_order() -> None:
         assert prompt(stage).text == "e"
 
 
+async def test_a_command_typed_in_one_burst_is_that_command() -> None:
+    """Not the one that was offered for its first letter."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test() as pilot:
+        await settled(pilot)
+        for key, character in (("slash", "/"), ("n", "n"), ("e", "e"), ("w", "w"), ("enter", "\r")):
+            stage.app.post_message(events.Key(key, character))
+        await settled(pilot)
+        assert commands.NewSession() in stage.backend.told
+        assert stage.app.screen is stage.screen
+
+
 async def test_older_messages_wait_at_the_upper_edge() -> None:
     stage = Stage(replace(OPENED, history=("one", "two\nlines")))
     async with stage.app.run_test() as pilot:

@@ -35,20 +35,26 @@ class CompletingEditor(Editor):
     ) -> None:
         super().__init__(id=id, placeholder=placeholder)
         self._completer = completer
+        self._seen = ""
+        """The text that was completed last."""
         self._offered: Sequence[Completion] = ()
         self._at = 0
 
     @property
-    def chosen(self) -> Completion | None:
-        """The completion that is marked, if any are offered."""
+    def completes(self) -> bool:
+        """Whether what is typed may be completed at all."""
+        return True
+
+    def offer(self) -> Completion | None:
+        """Offer what the text could become as it stands now; the completion that is marked."""
+        if self._seen != self.text:
+            self._seen = self.text
+            self._tell(self._completer(self.text) if self.completes else ())
         return self._offered[self._at] if self._offered else None
 
-    def offer(self, text: str) -> None:
-        """Offer what `text` could become."""
-        self._tell(self._completer(text))
-
     def withdraw(self) -> None:
-        """Offer nothing."""
+        """Offer nothing, until something else is typed."""
+        self._seen = self.text
         self._tell(())
 
     def choose(self, step: int) -> None:

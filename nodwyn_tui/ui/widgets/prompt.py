@@ -71,6 +71,10 @@ class Prompt(CompletingEditor):
         """What is written and not sent."""
         return self._aside if self.asks_reason else self.whole_text
 
+    @property
+    def completes(self) -> bool:
+        return not (self.asks_reason or self._recall.shows_older)
+
     def begin(self, draft: str, history: Sequence[str]) -> None:
         """A session is open: its draft, unless something is written already, and its messages."""
         self._recall = Recall(history)
@@ -120,14 +124,11 @@ class Prompt(CompletingEditor):
         if self._draft_due is None:
             wait = _LARGE_DRAFT_S if len(self.whole_text) > _LARGE_DRAFT else DRAFT_S
             self._draft_due = self.set_timer(wait, self.flush_draft)
-        if self.asks_reason or self._recall.shows_older:
-            self.withdraw()
-        else:
-            self.offer(self.text)
+        self.offer()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
         """Esc is ours only where there is something to put away."""
-        return action != "back" or self.chosen is not None or self.asks_reason
+        return action != "back" or self.offer() is not None or self.asks_reason
 
     def action_submit(self, steer: bool = False) -> None:
         """Send; or break the line after a backslash, or finish a command."""
@@ -135,7 +136,7 @@ class Prompt(CompletingEditor):
         if column and self.document.get_line(row)[column - 1] == "\\":
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
             return
-        if choice := self.chosen:
+        if choice := self.offer():
             unfinished = choice.more and choice.text != self.text
             self.take(choice)
             if unfinished:
@@ -154,7 +155,7 @@ class Prompt(CompletingEditor):
 
     def action_complete(self) -> None:
         """Take the chosen completion, else leave for the conversation."""
-        if choice := self.chosen:
+        if choice := self.offer():
             self.take(choice)
         else:
             self.post_message(self.Left())
@@ -169,13 +170,13 @@ class Prompt(CompletingEditor):
 
     def action_back(self) -> None:
         """Put the completions away, else the question."""
-        if self.chosen:
+        if self.offer():
             self.withdraw()
         else:
             self.end_reason()
 
     def _step(self, step: int, *, at_edge: bool) -> None:
-        if self.chosen:
+        if self.offer():
             self.choose(step)
         elif not at_edge:
             self.action_cursor_up() if step < 0 else self.action_cursor_down()

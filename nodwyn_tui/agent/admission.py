@@ -1,25 +1,38 @@
 """Whether a message can be sent at all, before it is recorded as sent."""
 
+from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.window.build import Shape, build
 from nodwyn_tui.window.entries import fixed_tokens, message_tokens
 from nodwyn_tui.window.tasks import task_row
 
-REMEDIES = (
-    "shorten it, or put it into a file and name the file",
-    "/model picks a model with a larger context",
-)
+SHORTER = "shorten it, or put it into a file and name the file"
+LARGER = "/model picks a model with a larger context"
+ANEW = "/clear starts a new window in this session, or start a new session"
 
 
-def too_long(message: ev.UserMessage, recipe: Recipe) -> ev.BudgetBlocked | None:
-    """Why a message fits no window, not even alone with the fixed prefix; `None` if it does."""
-    own = message_tokens(task_row(message, recipe))
-    ceiling = recipe.window.ceiling
-    if fixed_tokens(recipe.system, recipe.tools) + own <= ceiling:
+def too_long(message: ev.UserMessage, conversation: Conversation) -> ev.BudgetBlocked | None:
+    """Why a message fits no window, neither alone with the fixed prefix nor beside what is never
+    trimmed (what the person said before); `None` if it does fit.
+    """
+    recipe = conversation.recipe
+    own, ceiling = message_tokens(task_row(message, recipe)), recipe.window.ceiling
+    figures = {"message": own, "ceiling": ceiling, "context": recipe.num_ctx}
+    if fixed_tokens(recipe.system, recipe.tools) + own > ceiling:
+        return ev.BudgetBlocked(
+            reason=f"the message alone is about {own:,} tokens, where a request may hold"
+            f" {ceiling:,} with the system prompt and tools",
+            figures=figures,
+            remedies=(SHORTER, LARGER),
+        )
+    if conversation.window().estimate + own <= ceiling:
+        return None
+    with_it = build([*conversation.events, message], recipe, Shape(high_water=0))
+    if with_it.estimate <= ceiling:
         return None
     return ev.BudgetBlocked(
-        reason=f"the message alone is about {own:,} tokens, where a request may hold {ceiling:,}"
-        " with the system prompt and tools",
-        figures={"message": own, "ceiling": ceiling, "context": recipe.num_ctx},
-        remedies=REMEDIES,
+        reason=f"with the message, about {own:,} tokens, and your earlier ones a request would have"
+        f" {with_it.estimate:,} tokens at least, where it may hold {ceiling:,}",
+        figures=figures | {"least": with_it.estimate},
+        remedies=(ANEW, SHORTER, LARGER),
     )

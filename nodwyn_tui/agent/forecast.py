@@ -10,7 +10,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.window import prefix
 from nodwyn_tui.window.build import Window
-from nodwyn_tui.window.entries import Piece
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN, Piece
 from nodwyn_tui.window.prefix import Prediction, Sent
 from nodwyn_tui.window.replay import replay
 
@@ -76,7 +76,9 @@ class Forecast:
         self._pending = None
 
     def calibration(self, origin: str) -> float:
-        """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown."""
+        """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
+        tokenizer makes more than one token of a byte: a count beyond that is no count.
+        """
         return self._ratios.get(origin, 1.0)
 
     def _keep(self, request: ev.LlmRequest, made: tuple[Piece, ...], reply: ev.LlmResponse) -> None:
@@ -85,6 +87,6 @@ class Forecast:
 
     def _calibrate(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
         if reply.usage.prompt_tokens:
-            ratio = reply.usage.prompt_tokens / max(request.estimate, 1)
+            ratio = min(reply.usage.prompt_tokens / max(request.estimate, 1), BYTES_PER_TOKEN)
             origin = request.model.origin
             self._ratios[origin] = max(self._ratios.get(origin, 0.0), ratio)

@@ -201,6 +201,7 @@ class Session:
             closing.push_async_callback(self._parts.target.provider.aclose)
             if self._parts.created and not self.spoken:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
+            closing.callback(self._conversation.tell_unsaved)
             closing.callback(self._conversation.log.close)
             closing.push_async_callback(self._parts.toolbox.close)
             await self.interrupt()
@@ -213,7 +214,7 @@ class Session:
         """
         conversation = self._conversation
         try:
-            if blocked := too_long(message, conversation.recipe):
+            if blocked := too_long(message, conversation):
                 conversation.append(replace(message, rejected=True), blocked, must=True)
                 self._tell_end(Ending.of(BlockedError(blocked.reason)), conversation.log.next_seq)
                 return

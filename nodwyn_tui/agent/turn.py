@@ -1,8 +1,9 @@
 """The turn loop: ask, run the calls, ask again, until the model is done or something ends it."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Answer, Asker
 from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.conversation import Conversation
@@ -76,15 +77,22 @@ class Turn:
                 return _ending_of(answer)
 
     def _tell_steers(self) -> bool:
-        """Tells the model what was typed meanwhile; what the disk refuses goes on waiting."""
-        steers = self._waiting.take_steers()
-        for told, text in enumerate(steers):
+        """Tells the model what was typed meanwhile; what the disk refuses goes on waiting, and what
+        fits no window is marked as not sent.
+        """
+        steers, told = self._waiting.take_steers(), False
+        for at, text in enumerate(steers):
+            message = ev.UserMessage(text=text, via="steer")
             try:
-                self._conversation.append(ev.UserMessage(text=text, via="steer"), must=True)
+                if blocked := too_long(message, self._conversation):
+                    self._conversation.append(replace(message, rejected=True), blocked, must=True)
+                else:
+                    self._conversation.append(message, must=True)
+                    told = True
             except StoreError:
-                self._waiting.put_back(steers[told:])
+                self._waiting.put_back(steers[at:])
                 raise
-        return bool(steers)
+        return told
 
     def _cut_at(self, answer: Answer) -> int | None:
         cut = answer.response.finish == "length" or _cut_calls(answer)

@@ -1,0 +1,77 @@
+"""What fits no window is refused before it is sent, and leaves a session that goes on."""
+
+import shutil
+import threading
+from pathlib import Path
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
+from tests.agent.rig import Rig, messages
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.script import Say, call, say
+
+
+async def test_message_that_fits_no_more_beside_the_earlier_ones_is_not_kept(rig: Rig) -> None:
+    """C05, ENG-14: the person's words never leave by themselves, so the one that is too much is
+    given back, and a shorter one still goes.
+    """
+    with ChatServer([say("a"), say("b"), say("c")], context=8_000) as server:
+        rig.configure(server)
+        await rig.open()
+        assert (await rig.ask("x" * 9_000)).why == "done"
+        ended = await rig.ask("y" * 9_000)
+        assert (ended.why, ended.exit_code, len(server.bodies)) == ("blocked", 5, 1)
+        assert "earlier" in ended.message
+        assert [message.rejected for message in rig.of(ev.UserMessage)] == [False, True]
+        assert any("/clear" in remedy for remedy in rig.of(ev.BudgetBlocked)[0].remedies)
+        assert (await rig.ask("short")).text == "b"
+        rig.tell(commands.ClearWindow())
+        assert (await rig.ask("y" * 9_000)).text == "c"
+
+
+async def test_steer_that_fits_no_window_stops_nothing(rig: Rig) -> None:
+    """AGT-4: it is marked as not sent, and the run goes on without it."""
+    gate = threading.Event()
+    slow = Say("", calls=call("fs-list", {}).calls, gate=gate)
+    with ChatServer([slow, say("done"), say("later")], context=8_000) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="go"))
+        await rig.until(up.RequestSent)
+        rig.tell(commands.Send(text="z" * 40_000, steer=True))
+        await rig.until(up.Queued)
+        gate.set()
+        assert (await rig.until(up.RunEnded)).text == "done"
+        assert [(m.via, m.rejected) for m in rig.of(ev.UserMessage)] == [
+            ("prompt", False), ("steer", True),
+        ]  # fmt: skip
+        assert (await rig.ask("and?")).text == "later"
+    assert "zzz" not in str(messages(server))
+
+
+async def test_senseless_count_of_a_prompt_blocks_nothing(rig: Rig) -> None:
+    """PRV-7: no tokenizer has more tokens than bytes; a server that says so is not believed."""
+    wild = {"prompt_tokens": 9_000_000, "completion_tokens": 1}
+    with ChatServer([say("a", usage=wild), say("b", usage=wild), say("c")]) as server:
+        rig.configure(server)
+        await rig.open()
+        for text in "abc":
+            assert (await rig.ask()).text == text
+    assert server.violations == []
+
+
+async def test_what_is_saved_at_last_is_said_to_be(rig: Rig) -> None:
+    """ENG-3, C68: the count of unsaved events is right when the session is closed."""
+    with ChatServer([say("a")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask()
+        shutil.rmtree(rig.workspace)
+        rig.tell(commands.SetMode(mode="plan"))
+        assert (await rig.until(up.Unsaved)).count == 1
+        rig.workspace.mkdir()
+        await rig.close()
+    assert rig.told(up.Unsaved)[-1].count == 0
+    assert rig.of(ev.ModeChange)
+    assert Path(opened.log_path).is_file()

@@ -118,7 +118,8 @@ def conversation() -> list[up.UpEvent]:
 
 def approval() -> list[up.UpEvent]:
     """An edit waits for the person."""
-    edit = call(12, "fs-edit", "fs-edit app/auth.py", "waiting", ms=None)
+    body = up.Body(text="", arguments="{}", diff="-one\n+other")
+    edit = call(12, "fs-edit", "fs-edit app/auth.py", "waiting", ms=None, body=body)
     return [
         OPENED,
         up.EntriesLoaded(entries=TALK[:4], done=True),

@@ -47,6 +47,7 @@ def test_a_call_opens_to_what_was_asked_and_what_came() -> None:
 def test_a_write_opens_to_its_change() -> None:
     body = up.Body(text="written", arguments="{}", diff="-a\n+b")
     lines = shown(call(1, "fs-edit", "fs-edit a.py", body=body), is_open=True)
+    assert lines[0].endswith("+1 -1 · 0.4 s")
     assert lines[1:] == ["  change", "    - a", "    + b", "  result", "  written"]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nodwyn_tui.link.events import Body, CallStatus, Entry, EntryKind, EntryState
 from nodwyn_tui.ui.widgets import rendering
-from nodwyn_tui.ui.widgets.diffs import diff_lines
+from nodwyn_tui.ui.widgets.diffs import counts, diff_lines
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cells, cut, expand_tabs, spread, wrap
 from nodwyn_tui.ui.widgets.visible import one_line, visible
 
@@ -122,6 +122,9 @@ def _call(view: View, width: int) -> Iterator[Line]:
     name, blank, rest = title.partition(" ")
     head = [Span(f"{mark} ", role), Span(name, "strong"), Span(blank + rest)]
     facts = [(word, role), *((s.text, s.role) for s in _state(entry))]
+    if view.body is not None and view.body.diff:
+        added, removed = counts(view.body.diff)
+        facts.insert(0, (f"+{added} -{removed}", "dim"))
     if entry.ms is not None:
         facts.append((duration(entry.ms), "dim"))
     yield Line(spread(head, _joined(facts), width))

@@ -19,6 +19,7 @@ from nodwyn_tui.errors import BlockedError, ProviderError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers import retry
 from nodwyn_tui.providers.exchange import Exchange
+from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 
@@ -229,6 +230,11 @@ class Asker:
         self._watch_for_a_cut(sending.request, reply)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
+        # From now on the model sees its own call with a marker in the secret's place.
+        conversation.markers |= any(
+            call.arguments != originals[call.call_id] and has_marker(call.arguments)
+            for call in made
+        )
         return Answer(response, made, originals)
 
     def _watch_for_a_cut(self, request: ev.LlmRequest, reply: Reply) -> None:

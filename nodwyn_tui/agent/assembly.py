@@ -20,6 +20,7 @@ from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.saving import add_allow_pattern
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.link import commands
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.draft import Draft
@@ -159,4 +160,9 @@ class Assembly:
         return "ask" if mode == "auto" and not command.no_sandbox else mode
 
     def _save_always(self, pattern: str) -> None:
+        if self._rooms.redactor.text(pattern) != pattern:
+            raise ConfigError(
+                "the call holds what looks like a key, and none may stand in config.toml; allow it"
+                " once, or for this session"
+            )
         add_allow_pattern(self._loaded.file, pattern)

@@ -52,10 +52,14 @@ class CallRunner:
         finally:
             self.close_open(NEVER_RAN)
         if blocked:
-            raise BlockedError(
-                "a call needs approval and nobody is there to ask; pass "
-                + " ".join(f"--allow {shlex.quote(pattern)}" for pattern in blocked)
-            )
+            raise BlockedError(self._needed(blocked))
+
+    def _needed(self, patterns: Sequence[str]) -> str:
+        """What would pass the calls that nobody was there to agree to, without their keys."""
+        shown = [self._conversation.log.without_keys(pattern) for pattern in patterns]
+        options = " ".join(f"--allow {shlex.quote(pattern)}" for pattern in shown)
+        hidden = "" if shown == list(patterns) else " (with the key in place of its marker)"
+        return f"a call needs approval and nobody is there to ask; pass {options}{hidden}"
 
     def close_open(self, text: str) -> None:
         """Gives every call that has no result one that says why."""

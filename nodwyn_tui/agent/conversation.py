@@ -24,8 +24,8 @@ class Conversation:
     """One session's events, the recipe that holds, and what the screen is told of them.
 
     Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
-    `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether a
-    result holds a redaction marker.
+    `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether the
+    model was shown a redaction marker: in a result, a message, or its own earlier call.
     """
 
     def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:
@@ -50,6 +50,8 @@ class Conversation:
             for _ in self.transcript.feed(event):
                 pass  # nobody listens yet: the front is told of the session as a whole
         self.forecast.recall(self.events)
+        # Whether the model wrote such a marker itself, an earlier process knew: better refuse one.
+        self.markers |= any(has_marker(call.arguments) for call in self.calls.values())
 
     def append(self, *drafts: ev.Event, must: bool = False) -> tuple[ev.Event, ...]:
         """Records events in one write, and tells the front.
@@ -121,8 +123,10 @@ class Conversation:
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe, self._following = event, None
-            case ev.UserMessage() if event.starts_run:
-                self._run_start = event.seq
+                self.markers |= has_marker(event.recipe.system)
+            case ev.UserMessage():
+                self._run_start = event.seq if event.starts_run else self._run_start
+                self.markers |= has_marker(event.text)
             case ev.LlmRequest():
                 self._asked = event
             case ev.WindowReset():
@@ -143,4 +147,4 @@ class Conversation:
         self.open_calls.pop(event.call_id, None)
         if event.is_error:
             self.failed.add(event.call_id)
-        self.markers = self.markers or has_marker(event.text)
+        self.markers |= has_marker(event.text)

@@ -148,6 +148,10 @@ class Log:
         self._remarks.clear()
         return events
 
+    def without_keys(self, text: str) -> str:
+        """A text as this log would hold it."""
+        return self._redactor.text(text)
+
     def flush_held(self) -> bool:
         """Tries again to save what is held; whether all is saved now."""
         return self._try(self._settle_and_flush, must=False)

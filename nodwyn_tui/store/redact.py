@@ -27,6 +27,9 @@ _AS_IS = frozenset(
 )
 """Fields that name a thing of the log: a changed one would point nowhere."""
 
+_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+"""A string of JSON."""
+
 _TOKEN_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 _RUN_MAP = bytes(ord("a") if byte in _TOKEN_BYTES else ord(" ") for byte in range(256))
 _LONG_RUN = b"a" * TOKEN_RUN
@@ -84,6 +87,22 @@ class Redactor:
         while (again := self._once(after)) != after:  # a marker may give its neighbour an edge
             after = again
         return after[1:].decode("utf-8", "surrogatepass")
+
+    def arguments(self, text: str) -> str:
+        """A call's arguments without credentials: string by string, so that JSON stays JSON, and
+        what escapes hide is found too. Everything else stays as the model wrote it.
+        """
+        if self.text(text) == text and "\\u" not in text:
+            return text
+        return self.text(_LITERAL.sub(self._literal, text))
+
+    def _literal(self, found: re.Match[str]) -> str:
+        try:
+            value = clean(json.loads(found[0], strict=False))
+        except ValueError:  # no JSON; the whole text is looked at all the same
+            return found[0]
+        without = self.text(value)
+        return found[0] if without == value else json.dumps(without, ensure_ascii=False)
 
     def event(self, draft: Event) -> tuple[Event, tuple[Note, ...]]:
         """`draft` clean and without credentials, and the notes to append with it.
@@ -149,6 +168,8 @@ class Redactor:
             value = getattr(record, field.name)
             if isinstance(value, str) and field.name in _AS_IS:
                 new: Any = clean(value)
+            elif isinstance(value, str) and field.name == "arguments":
+                new = self.arguments(clean(value))
             else:
                 new = self._value(value)
             if new is not value:

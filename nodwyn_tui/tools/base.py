@@ -82,7 +82,7 @@ class Files(Protocol):
         ...
 
     def markers(self) -> bool:
-        """Whether redaction markers stand in results the model saw (ENG-6)."""
+        """Whether the model was shown redaction markers (ENG-6)."""
         ...
 
 

@@ -83,7 +83,7 @@ class FsEdit:
 
 
 def _edit(place: Place, arguments: EditArguments, files: Files, markers: bool) -> _Edit:
-    """The change that a call asks for; `markers` says whether results showed any. Raises
+    """The change that a call asks for; `markers` says whether any was shown. Raises
     `ToolError` where it may not be.
     """
     file = load(place)

@@ -127,7 +127,7 @@ def refuse_unseen(place: Place, digest: str, known: str | None, *, must_read: bo
 
 
 def _change(place: Place, text: str, files: Files, markers: bool) -> Change:
-    """The change that a call asks for; `markers` says whether results showed any. Raises
+    """The change that a call asks for; `markers` says whether any was shown. Raises
     `ToolError` where it may not be.
     """
     written = clean(text)

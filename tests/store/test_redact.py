@@ -53,6 +53,33 @@ def test_every_documented_shape_is_replaced(form: str) -> None:
             assert clean == around % text.replace(secret, marker(kind))
 
 
+@pytest.mark.parametrize("form", SAMPLES)
+def test_arguments_without_a_credential_are_json_still(form: str) -> None:
+    """ENG-6, C28: only the string that holds it changes; a key's end never takes a quote along."""
+    text, secret = samples(RNG)[form]
+    cut_off = text[: text.rfind("-----END")] if "-----END" in text else text
+    for held in (text, cut_off, f"a {text} b"):
+        given = (
+            '{"n": 1.0,"big":12345678901234567890, "text":' + json.dumps(held) + ',"x":{"y":""}}'
+        )
+        clean = Redactor().arguments(given)
+        assert secret[:40] not in clean
+        assert clean.startswith('{"n": 1.0,"big":12345678901234567890, "text":"')
+        assert clean.endswith(',"x":{"y":""}}')
+        assert has_marker(json.loads(clean)["text"])
+        assert Redactor().arguments(clean) == clean
+
+
+def test_escapes_hide_no_credential_in_arguments() -> None:
+    """SEC-1: what the text of the JSON hides is plain to whoever reads the JSON."""
+    text, secret = samples(RNG)["github-token"]
+    hidden = "".join(f"\\u{ord(char):04x}" for char in text)
+    clean = Redactor().arguments(f'{{"command":"echo {hidden}"}}')
+    assert secret not in json.loads(clean)["command"]
+    cut = Redactor().arguments(f'{{"command":"echo {text}')
+    assert secret not in cut
+
+
 def test_table_has_a_sample_of_every_kind() -> None:
     assert {shape.kind for shape in (*TOKENS, *PHRASES)} == {
         form.split(maxsplit=1)[0] for form in SAMPLES

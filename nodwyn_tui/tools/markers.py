@@ -8,8 +8,8 @@ _MARKER = re.compile(r"\[redacted:[\w.-]+\]")
 
 
 def refuse_markers(texts: tuple[str, ...], present: str, seen: bool) -> None:
-    """Raises `ToolError` if one of `texts` holds a marker that the model was shown (`seen` says whether
-    any was) and that is not part of the file itself, whose text is `present`.
+    """Raises `ToolError` if one of `texts` holds a marker, where the model was shown any (`seen`),
+    that is not part of the file itself, whose text is `present`.
     """
     if not seen:
         return

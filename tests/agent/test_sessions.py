@@ -242,12 +242,12 @@ async def test_refusal_by_nobody_is_not_told_as_the_persons(rig: Rig) -> None:
 
 async def test_request_over_the_ceiling_is_never_sent(rig: Rig) -> None:
     """PRV-7: by the estimate set right by the server's own counts; blocked with the figures."""
-    heavy = {"prompt_tokens": 6_000, "completion_tokens": 5}
+    heavy = {"prompt_tokens": 4_000, "completion_tokens": 5}
     with ChatServer([say("ok", usage=heavy)], repeat=True, context=24_000) as server:
         rig.configure(server, context=24_000)
         await rig.open()
         await rig.ask("short")
-        ended = await rig.ask("a message of some length " * 500)
+        ended = await rig.ask("a message of some length " * 700)
     assert (ended.why, ended.exit_code) == ("blocked", 5)
     assert len(server.bodies) == 1
     blocked = rig.of(ev.BudgetBlocked)[0]

@@ -1,5 +1,6 @@
 # make run    sets everything up in .venv and opens Nodwyn here   (ARGS="--tour", ARGS=path/to/project)
 # make test   sets everything up and runs the tests
+# make bench  measures speed, as ratios in one run; nothing else should run meanwhile
 # make check  style, types, layers, coverage of the last `make test`, the wheel in a clean environment
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ ENGINE := nodwyn_tui/window/*,nodwyn_tui/domain/*
 
 export PYTHON
 
-.PHONY: help run test check format lint types layers coverage wheel clean
+.PHONY: help run test bench check format lint types layers coverage wheel clean
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -21,6 +22,9 @@ run: $(VENV)/.runs
 
 test: $(VENV)/.tests
 	$(BIN)/python -m pytest --cov --cov-report= $(TESTS)
+
+bench: $(VENV)/.tests
+	@for script in tests/bench/bench_*.py; do $(BIN)/python $$script || exit 1; done
 
 check: lint types layers coverage wheel
 

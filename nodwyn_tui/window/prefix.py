@@ -105,15 +105,25 @@ def _wire(parameters: Parameters) -> tuple[object, ...]:
 
 
 def _ender(events: Sequence[Event], since: int) -> str:
-    """The event after the request `since` that changed what it had sent; else a trim."""
+    """The event after the request `since` that changed what it had sent. A new recipe only may have
+    (another cap); anything else that stands there did, be it a trim of a request without a reply.
+    """
+    perhaps = ""
     for event in reversed(events):
         if event.seq <= since:
             break
-        if isinstance(event, WindowReset):
-            return "clear" if event.kind == "manual" else "rollover"
-        if type(event) in ENDERS and not (isinstance(event, ContextOpen) and not event.lasting):
-            return ENDERS[type(event)]
-    return TRIM
+        match event:
+            case WindowReset():
+                return "clear" if event.kind == "manual" else "rollover"
+            case LlmRequest() if event.elided:
+                return TRIM
+            case ContextOpen(lasting=False):
+                pass
+            case SessionResume() | SessionRecipe():
+                perhaps = perhaps or ENDERS[type(event)]
+            case _ if type(event) in ENDERS:
+                return ENDERS[type(event)]
+    return perhaps or TRIM
 
 
 def sent(event: LlmRequest, made: tuple[Piece, ...], reported: int | None) -> Sent:

@@ -90,6 +90,20 @@ def test_clear_resume_and_switches_are_named() -> None:
     assert changed == Prediction(0, "parameter_switch")
 
 
+def test_trim_of_a_request_that_got_no_reply_is_named() -> None:
+    """Its process died: the resume behind it did not end the prefix, the trim did."""
+    log, earlier = LogBuilder(), []
+    log.user()
+    log.exchange("c", "x" * 700)
+    ask(log, earlier)
+    for step in range(9):
+        log.exchange(f"c{step}", "x" * 700)
+    assert any(isinstance(event, ev.LlmRequest) and event.elided for event in log.events)
+    log.add(ev.SessionResume(session="s", workspace="/w", app="t", recipe=log.recipe))
+    log.user("on")
+    assert ask(log, earlier).ended_by == "trim"
+
+
 def test_one_slot_server_holds_only_its_last_request() -> None:
     log, earlier = LogBuilder(), []
     log.user("long history " * 20)

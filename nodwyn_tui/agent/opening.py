@@ -80,8 +80,8 @@ class Opener:
             events = Log.read(folder / places.LOG_NAME).events
             return Found(command, folder=folder, holder=error.pid, events=events)
         try:
-            command = replace(command, workspace=_workspace(command, contents.events))
-            target, warning = await self._target(_last_model(command, contents.events), folder.name)
+            command = replace(command, workspace=self._workspace(command, folder, contents.events))
+            target, warning = await self._last_target(command, contents.events, folder.name)
             if target is None:
                 raise ConfigError(self._models.setup())  # noqa: TRY301 - the log is let go of below
             session = self._assembly.resumed(command, log, contents.events, target)
@@ -90,20 +90,29 @@ class Opener:
             raise
         return Found(command, session, warning)
 
+    def _workspace(self, command: commands.Open, folder: Path, events: Sequence[ev.Event]) -> str:
+        """A session goes on where it belongs, if that folder is still there."""
+        recorded = [event.workspace for event in events if isinstance(event, ev.RecipeEvent)]
+        home = places.workspace_of(folder, recorded[-1] if recorded else "", self._rooms.state)
+        return str(home) if home is not None and home.is_dir() else command.workspace
+
+    async def _last_target(
+        self, command: commands.Open, events: Sequence[ev.Event], session: str
+    ) -> tuple[Target | None, str]:
+        """A resumed session goes on with the model it last asked, unless another one is named. It
+        is sent to no other one unasked.
+        """
+        asked = [event.model.name for event in events if isinstance(event, ev.LlmRequest)]
+        if command.model or not asked:
+            return await self._target(command, session)
+        try:
+            return await self._target(replace(command, model=asked[-1]), session)
+        except ConfigError as error:
+            raise ConfigError(
+                f"this session last asked the model {asked[-1]!r}, which can't be had now: {error}."
+                " Name another one with --model"
+            ) from error
+
     async def _target(self, command: commands.Open, session: str) -> tuple[Target | None, str]:
         found = await self._models.choose(command.model, session)
         return found.target, found.warning
-
-
-def _workspace(command: commands.Open, events: Sequence[ev.Event]) -> str:
-    """A session goes on where it was, if that folder is still there."""
-    recorded = [event.workspace for event in events if isinstance(event, ev.RecipeEvent)]
-    return recorded[-1] if recorded and Path(recorded[-1]).is_dir() else command.workspace
-
-
-def _last_model(command: commands.Open, events: Sequence[ev.Event]) -> commands.Open:
-    """A resumed session goes on with the model it last asked, unless another one is named."""
-    if command.model:
-        return command
-    asked = [event.model.name for event in events if isinstance(event, ev.LlmRequest)]
-    return replace(command, model=asked[-1]) if asked else command

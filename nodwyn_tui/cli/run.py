@@ -22,6 +22,7 @@ from nodwyn_tui.wiring import work
 
 FAILED = 1
 INTERRUPTED = 130
+MARKS = {"ok": "✓", "failed": "✗", "refused": "⊘"}
 LEAVES = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -215,12 +216,16 @@ class _Front:
 class Progress:
     """What happens meanwhile, a line each, for whoever watches standard error."""
 
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
     def show(self, event: up.UpEvent) -> None:
         """One event; most are not for this front."""
         match event:
-            case up.EntryChanged(entry=entry) if entry.status in ("ok", "failed", "refused"):
-                mark = {"ok": "✓", "failed": "✗", "refused": "⊘"}[entry.status]
-                self._line(f"{mark} {entry.title}")
+            case up.EntryChanged(entry=entry) if entry.status in MARKS:
+                if entry.id not in self._told:
+                    self._told.add(entry.id)
+                    self._line(f"{MARKS[entry.status]} {entry.title}")
             case up.EntryAdded(entry=entry) if entry.kind in ("divider", "note"):
                 self._line(f"· {entry.title or entry.preview}")
             case up.RetryWaiting():

@@ -69,6 +69,21 @@ def discard(folder: Path, state: Path) -> None:
         raise disk_error("remove", folder, error) from error
 
 
+def workspace_of(folder: Path, recorded: str, state: Path) -> Path | None:
+    """The workspace that a session belongs to: the one that it lies in, else the `recorded` one if
+    the state folder keeps its sessions; `None` for a folder that lies elsewhere.
+
+    A log's own word is not taken for it. It may have come along with a repository, and name any
+    folder (SEC-4); and in a copy of a project it names the original.
+    """
+    shelf = folder.resolve().parent
+    if shelf.name == "sessions" and shelf.parent.name == ".nodwyn":
+        return shelf.parent.parent
+    if recorded and shelf == (state / "sessions" / _digest(Path(recorded))).resolve():
+        return Path(recorded)
+    return None
+
+
 def shelves(workspace: Path, state: Path) -> tuple[Path, Path]:
     """The folders in which sessions of a workspace may lie; the second for an unwritable one."""
     return workspace / ".nodwyn" / "sessions", state / "sessions" / _digest(workspace)

@@ -43,7 +43,13 @@ def find(reference: str, workspace: Path, state: Path) -> Path:
     """The folder of a session: by its id, a unique prefix of it, its folder or its log. Sought in
     the workspace, then in all that the state folder lists. Raises `UsageError`.
     """
-    return find_log(reference, workspace, state).parent
+    log = find_log(reference, workspace, state)
+    if log.name != LOG_NAME:
+        raise UsageError(
+            f"{log} is a copy of a log: a session goes on in its own folder, whose log is called"
+            f" {LOG_NAME}; `nodwyn replay` reads any"
+        )
+    return log.parent
 
 
 def find_log(reference: str, workspace: Path, state: Path) -> Path:

@@ -1,5 +1,6 @@
 """Opening, leaving and going on: nothing of a session is lost, nothing of another one shows."""
 
+import shutil
 import socket
 import time
 from pathlib import Path
@@ -252,3 +253,50 @@ async def test_request_over_the_ceiling_is_never_sent(rig: Rig) -> None:
     assert len(server.bodies) == 1
     blocked = rig.of(ev.BudgetBlocked)[0]
     assert blocked.figures["ceiling"] == rig.of(ev.SessionStart)[0].recipe.window.ceiling
+
+
+async def test_copy_of_a_project_is_worked_on_in_the_copy(rig: Rig) -> None:
+    """Its session came along with it, and names the original."""
+    with ChatServer([say("a"), call("fs-write", {"path": "n.txt", "text": "x"}), say("b")]) as s:
+        rig.configure(s)
+        opened = await rig.open()
+        await rig.ask()
+        await rig.close()
+        copy = rig.workspace.with_name("copy")
+        shutil.copytree(rig.workspace, copy)
+        rig.workspace, original = copy, rig.workspace
+        assert (await rig.open(resume=opened.session, mode="edits")).workspace == str(copy)
+        await rig.ask()
+    assert (copy / "n.txt").exists()
+    assert not (original / "n.txt").exists()
+
+
+async def test_log_that_a_repository_brought_opens_no_other_folder(rig: Rig) -> None:
+    """SEC-4, AGT-9: its workspace is the repository, whatever it says."""
+    read = call("fs-list", {"path": "."})
+    with ChatServer([say("a"), read, say("b")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask()
+        await rig.close()
+        log = Path(opened.log_path)
+        log.write_text(log.read_text().replace(f'"workspace":"{rig.workspace}"', '"workspace":"/"'))
+        assert (await rig.open(resume=opened.session)).workspace == str(rig.workspace)
+        await rig.ask()
+    assert "usr/" not in rig.of(ev.ToolResult)[0].text
+
+
+async def test_model_that_is_gone_is_named_and_no_other_one_asked(rig: Rig) -> None:
+    """What a session holds goes to no other server unasked."""
+    with ChatServer([say("a")]) as first, ChatServer([say("b")]) as second:
+        rig.configure(first, second)
+        opened = await rig.open()
+        await rig.ask()
+        await rig.close()
+        config = rig.home / "config.toml"
+        text = config.read_text().replace("[models.m]", "[models.n]").replace('"m"', '"m2"', 1)
+        config.write_text(text)
+        with pytest.raises(AssertionError, match=r"last asked the model 'm'.*--model"):
+            await rig.open(resume=opened.session)
+        await rig.open(resume=opened.session, model="m2")
+        assert (await rig.ask()).text == "b"

@@ -106,6 +106,7 @@ def test_call_that_needs_a_person_ends_blocked_and_names_the_pattern(
         configure(home, server)
         blocked = run(workspace, "-p", "go", "--format", "json")
         value = json.loads(blocked.stdout)
+        assert blocked.stderr.count("⊘") == 1
         assert (blocked.returncode, value["stop"]) == (5, "blocked")
         message = value["errors"][0]["message"]
         pattern = shlex.split(message[message.index("--allow") :])[1]

@@ -19,6 +19,7 @@ from nodwyn_tui.store.places import (
     new_session,
     remember,
     shelves,
+    workspace_of,
 )
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -113,3 +114,16 @@ def test_session_that_a_repository_brought_along_is_not_ones_own(tmp_path: Path)
     folder = new_session(tmp_path / "ws", tmp_path / "state", new_id(NOW))
     assert created_here(folder.name, tmp_path / "state")
     assert not created_here("20260101T000000Z-00000000", tmp_path / "state")
+
+
+def test_session_belongs_where_it_lies_whatever_its_log_says(tmp_path: Path) -> None:
+    """SEC-4: also in a copy of a project, and after a project was moved."""
+    workspace, state = tmp_path / "w", tmp_path / "state"
+    workspace.mkdir()
+    folder = new_session(workspace, state, new_id(NOW))
+    for recorded in (str(workspace), "/", "/etc", ""):
+        assert workspace_of(folder, recorded, state) == workspace
+    kept = state / "sessions" / hashlib.sha256(b"/unwritable").hexdigest()[:16] / folder.name
+    assert workspace_of(kept, "/unwritable", state) == Path("/unwritable")
+    assert workspace_of(kept, "/etc", state) is None
+    assert workspace_of(tmp_path / "elsewhere" / folder.name, "/etc", state) is None

@@ -159,3 +159,12 @@ def test_unreadable_session_hides_no_other(place: Place) -> None:
         pytest.skip("root reads everything")
     assert list_sessions(place.here, place.state)[0].folder == open_
     (closed / "log.jsonl").chmod(0o600)
+
+
+def test_copy_of_a_log_is_read_and_not_gone_on_with(place: Place) -> None:
+    """A session's lock and artifacts lie beside its log."""
+    copy = place.here / "copied.jsonl"
+    copy.write_bytes(b"")
+    assert find_log(str(copy), place.here, place.state) == copy
+    with pytest.raises(UsageError, match="is a copy of a log"):
+        find(str(copy), place.here, place.state)

@@ -171,7 +171,8 @@ class Models:
             base_url=server.base_url,
             secret=secret,
             auth=server.auth or "bearer",
-            ca_file=server.ca_file or self._environment.ca_file,
+            ca_file=(server.ca_file and str(self.loaded.beside(server.ca_file)))
+            or self._environment.ca_file,
             insecure=server.insecure,
             timeouts=Timeouts(**server.timeouts.model_dump()),
         )

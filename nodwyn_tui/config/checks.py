@@ -18,6 +18,11 @@ from nodwyn_tui.errors import ConfigError
 
 _PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
+_TAKEN_HEADERS = frozenset(
+    {"authorization", "x-api-key", "cookie", "host", "user-agent", "connection", "keep-alive"}
+    | {"content-type", "content-length", "content-encoding", "transfer-encoding", "te", "upgrade"}
+    | {"accept", "accept-encoding", "expect", "trailer", "proxy-authorization"}
+)
 
 _LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("fallback",): ("",),
@@ -150,15 +155,24 @@ def check_servers(draft: Draft, settings: Settings) -> None:
             draft.leave_out((*path, "base_url"), fault, found="")
         if server.credential and (fault := credential_fault(server.credential)):
             draft.leave_out((*path, "credential"), fault, allowed=CREDENTIAL_FORMS)
-        if server.cache_key_header and not _HEADER.fullmatch(server.cache_key_header):
+        header = server.cache_key_header
+        if header and not _HEADER.fullmatch(header):
             draft.leave_out(
                 (*path, "cache_key_header"), "not a header's name", allowed="letters, digits and -"
+            )
+        elif header.lower() in _TAKEN_HEADERS:
+            draft.leave_out(
+                (*path, "cache_key_header"),
+                "this header means something else already",
+                allowed="a name of the router's own, such as x-session-id",
             )
 
 
 def check_models(draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]) -> None:
-    """Each model is on a server that exists."""
+    """Each model has an id, and is on a server that exists."""
     for name, model in settings.models.items():
+        if not model.model.strip():
+            draft.leave_out(("models", name, "model"), "is blank", allowed="the id at its server")
         if model.server in servers:
             continue
         why = "was left out" if ("servers", model.server) in draft.left_out else "is not known"

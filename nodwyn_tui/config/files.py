@@ -3,6 +3,7 @@
 Writing is `saving.py`'s.
 """
 
+import contextlib
 import difflib
 import re
 import tomllib
@@ -44,6 +45,13 @@ class Loaded:
     def errors(self) -> tuple[ConfigError, ...]:
         """The problems for which `run` and `config check` leave with exit code 2."""
         return tuple(problem.error for problem in self.problems if not problem.warning)
+
+    def beside(self, path: str) -> Path:
+        """A path of the settings: `~` is the home folder, a relative one starts at their file."""
+        given = Path(path)
+        with contextlib.suppress(RuntimeError):  # no home folder: then it will not be found
+            given = given.expanduser()
+        return self.file.parent / given
 
 
 def load_settings(file: Path, environment: Environment, *, must_exist: bool = False) -> Loaded:

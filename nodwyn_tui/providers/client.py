@@ -30,7 +30,8 @@ _SHORTEST_SECRET = 4
 _STALE_WITHIN_S = 2.0
 """A connection that was closed while idle fails at once; what fails later had been asked."""
 
-_HTTP_ERRORS = (httpx.HTTPError, httpx.InvalidURL)
+_HTTP_ERRORS = (httpx.HTTPError, httpx.InvalidURL, UnicodeError)
+"""`UnicodeError`: a host that no name can have (IDNA)."""
 
 
 class Answer:
@@ -203,6 +204,8 @@ class Client:
                 return ProviderError("transport", f"the connection to {where} broke: {words}")
 
     def _connect_remedy(self, words: str) -> str:
+        if "WRONG_VERSION_NUMBER" in words.upper() or "HTTP_REQUEST" in words.upper():
+            return "It speaks no TLS there: correct the port, or use http:// in the base_url"
         if "CERTIFICATE" in words.upper():
             return "Name the file with its authority's certificate as the server's ca_file"
         if self._proxy:
@@ -262,8 +265,9 @@ class Client:
             try:
                 context.load_verify_locations(self.endpoint.ca_file)
             except OSError as error:
-                message = f"cannot read {self.endpoint.ca_file}: {error.strerror or error}"
-                raise ProviderError("transport", message, remedy="Correct ca_file") from None
+                message = f"cannot read {self.endpoint.ca_file}: {reason(error)}"
+                remedy = "Correct the server's ca_file, or SSL_CERT_FILE if it is from there"
+                raise ProviderError("transport", message, remedy=remedy) from None
         return context
 
     async def _refuse_open_http(self) -> None:

@@ -110,6 +110,8 @@ MODEL = '[models.m]\nserver = "mine"\nmodel = "x"\n'
         ("[window]\nhigh_water = 5\nlow_water = 9", "window.low_water", "out of order"),
         (SERVER + MODEL + "high_water = 9\ncontext = 8", "models.m.high_water", "beyond"),
         (SERVER + 'cache_key_header = "a b"', "servers.mine.cache_key_header", "header"),
+        (SERVER + 'cache_key_header = "Authorization"', "servers.mine.cache_key_header", "already"),
+        (SERVER + '[models.m]\nserver = "mine"\nmodel = " "', "models.m.model", "blank"),
         (SERVER + "timeouts = { idle = 0 }", "servers.mine.timeouts.idle", "wrong kind"),
         (SERVER + MODEL + "price = { input = -1 }", "models.m.price.input", "wrong kind"),
         (SERVER + MODEL + 'keep_reasoning = "some"', "models.m.keep_reasoning", "wrong kind"),
@@ -408,3 +410,14 @@ def test_what_is_allowed_is_known_for_every_setting() -> None:
     assert allowed(("servers", "s")) == "a table"
     assert allowed(("window", "nonsense")) == ""
     assert known_keys(("mode", "x")) is None
+
+
+def test_paths_of_the_settings_start_at_their_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", "/home/someone")
+    loaded = load(tmp_path, "")
+    assert loaded.beside("ca.pem") == loaded.file.parent / "ca.pem"
+    assert loaded.beside("~/ca.pem") == Path("/home/someone/ca.pem")
+    assert loaded.beside("/etc/ca.pem") == Path("/etc/ca.pem")
+    assert loaded.beside("~nobody-of-that-name/x") == loaded.file.parent / "~nobody-of-that-name/x"

@@ -3,6 +3,7 @@
 NodwynError
 ├── UsageError          the person: the command line                         exit 2
 ├── ConfigError         the person: config.toml, keys, environment           exit 2
+│   └── ConfigErrors    several of them
 ├── ProviderError       the far side: a model server refused or failed       exit 4
 ├── StoreError          the disk: a log, a lock, an artifact                 exit 1
 │   └── SessionLocked   another process holds the session
@@ -13,6 +14,7 @@ NodwynError
 Everything else is a bug in this program.
 """
 
+from collections.abc import Sequence
 from typing import ClassVar, Literal
 
 ErrorKind = Literal[
@@ -66,6 +68,14 @@ class ConfigError(NodwynError):
         tail = f" (found {found})" if found else ""
         tail += f"; allowed: {allowed}" if allowed else ""
         super().__init__(f"{head}: {message}{tail}" if head else message + tail)
+
+
+class ConfigErrors(ConfigError):
+    """Several settings are wrong; each stands on a line of its own, and in `errors`."""
+
+    def __init__(self, errors: Sequence[ConfigError]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(map(str, self.errors)))
 
 
 class ProviderError(NodwynError):

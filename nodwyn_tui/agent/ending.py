@@ -6,7 +6,7 @@ from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.bodies import text_of
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.errors import NodwynError, ProviderError
+from nodwyn_tui.errors import ConfigError, NodwynError, ProviderError
 from nodwyn_tui.link import events as up
 
 EXIT_CODES: dict[ev.RunEndWhy, int] = {
@@ -57,4 +57,6 @@ def failure_kind(failure: NodwynError | None) -> str:
         return ""
     if isinstance(failure, ProviderError):
         return failure.kind
+    if isinstance(failure, ConfigError):
+        return "config"
     return type(failure).__name__.removesuffix("Error").lower()

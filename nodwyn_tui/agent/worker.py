@@ -15,7 +15,7 @@ from nodwyn_tui.agent.opening import Household, Opener
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.touring import Touring
 from nodwyn_tui.agent.transcript import Transcript
-from nodwyn_tui.errors import ConfigError, NodwynError, StoreError, UsageError
+from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import Back
@@ -63,17 +63,25 @@ class Worker:
         receiving = asyncio.ensure_future(self._back.receive())
         crashed = self._session.crashed
         either: tuple[asyncio.Future[Any], ...] = (receiving, crashed)
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        if crashed.done():
+        try:
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            if crashed.done():
+                crashed.result()
+            return await receiving
+        finally:
             receiving.cancel()
-            crashed.result()
-        return await receiving
 
     def _refused(self, command: commands.Command, error: NodwynError) -> bool:
         """Tells that a command failed; whether nothing can follow."""
         if isinstance(command, commands.Open) and self._session is None:
+            each = tuple(map(str, error.errors)) if isinstance(error, ConfigErrors) else ()
             self._back.emit(
-                up.Failed(message=str(error), exit_code=error.exit_code, kind=failure_kind(error))
+                up.Failed(
+                    message=str(error),
+                    exit_code=error.exit_code,
+                    kind=failure_kind(error),
+                    each=each,
+                )
             )
             return True
         self._back.emit(up.Notice(level="error", text=str(error)))
@@ -129,7 +137,7 @@ class Worker:
         """
         self._household = self._household or self._assemble(command)
         if command.headless and self._home.loaded.errors:
-            raise ConfigError("\n".join(str(error) for error in self._home.loaded.errors))
+            raise ConfigErrors(self._home.loaded.errors)
         if command.tour:
             command = await self._touring.enter(command, self._home)
         found = await Opener(self._home, self._back.emit).open(command)

@@ -168,7 +168,8 @@ class _Front:
                 self._report.ended(event)
                 self._link.send(commands.Close())
             case up.Failed():
-                self._report.fail(event.kind or "failed", event.message, event.exit_code)
+                for message in event.each or (event.message,):
+                    self._report.fail(event.kind or "failed", message, event.exit_code)
             case up.Unsaved():
                 count = f"{event.count} events of the log are not on the disk"
                 self._unsaved = f"{count}: {event.why}" if event.count else ""

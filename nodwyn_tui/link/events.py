@@ -329,11 +329,14 @@ class LogLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The session could not be opened, or the worker cannot go on. Nothing follows."""
+    """The session could not be opened, or the worker cannot go on. Nothing follows. Where several
+    things are wrong, `each` holds a message a thing, and `message` all of them.
+    """
 
     message: str
     exit_code: int
     kind: str = ""
+    each: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

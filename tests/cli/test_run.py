@@ -144,13 +144,15 @@ def test_exit_codes(workspace: Path, home: Path, script: list[Any], code: int, k
 
 def test_config_with_an_error_names_its_line(workspace: Path, home: Path) -> None:
     """Bad input: exit 2, file, line, key, what was found and what is allowed."""
-    lines = ["# a comment"] * 10 + ["[window]", 'high_water = "large"']
+    lines = ["# a comment"] * 10 + ["[window]", 'high_water = "large"', "low_water = -1"]
     (home / "config.toml").write_text("\n".join(lines) + "\n")
     done = run(workspace, "-p", "go", "--format", "json")
     assert done.returncode == 2
-    message = json.loads(done.stdout)["errors"][0]["message"]
+    high, low = json.loads(done.stdout)["errors"]
+    assert (high["kind"], low["kind"]) == ("config", "config")
     for word in ("config.toml:12", "window.high_water", "large"):
-        assert word in message
+        assert word in high["message"]
+    assert "config.toml:13" in low["message"]
 
 
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:

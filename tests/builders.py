@@ -8,6 +8,7 @@ from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.summaries import source_digest
 
 TOOLS = (
     ToolSpec(
@@ -54,14 +55,52 @@ class LogBuilder:
         self.events: list[ev.Event] = []
         self.recipe = recipe(**changes)
         self.run = 0
+        self.ctx = 0
         self.add(ev.SessionStart(session="s", workspace="/w", app="t", recipe=self.recipe))
 
     def add(self, draft: AnyEvent) -> AnyEvent:
         if isinstance(draft, ev.UserMessage) and draft.via in ("prompt", "continue"):
             self.run += 1
-        event = dataclasses.replace(draft, seq=len(self.events) + 1, at="2026-01-01", run=self.run)
+        event = dataclasses.replace(
+            draft,
+            seq=len(self.events) + 1,
+            at="2026-01-01",
+            run=self.run,
+            ctx=draft.ctx or self.ctx,
+        )
         self.events.append(event)
         return event
+
+    def image(self, sha256: str = "ab", tokens: int = 100) -> ev.AttachImage:
+        return self.add(
+            ev.AttachImage(
+                sha256=sha256, name="shot.png", mime="image/png", bytes=9, width=10, height=20,
+                tokens=tokens, host="h", line="[image shot.png, data]",
+            )
+        )  # fmt: skip
+
+    def fold(self, target: int, text: str = "folded", why: str = "stale") -> ev.ResultFold:
+        return self.add(ev.ResultFold(target=target, text=text, why=why))
+
+    def compact(self, note: str = "so far") -> ev.ContextOpen:
+        """A lasting context that begins with a handover note; the conversation goes on in it."""
+        opened = self.add(
+            ev.ContextOpen(
+                id=len(self.events) + 1, parent=self.ctx, kind="compaction", lasting=True
+            )
+        )
+        self.ctx = opened.id
+        self.add(ev.Note(text=note, audience="model", why="handover"))
+        return opened
+
+    def widen(self, opened: ev.ContextOpen) -> None:
+        """Closes a lasting context again."""
+        self.add(ev.ContextClose(id=opened.id))
+        self.ctx = opened.parent
+
+    def summary(self, first: int, last: int, text: str = "in short") -> ev.SummaryAdd:
+        digest = source_digest(self.events, first, last)
+        return self.add(ev.SummaryAdd(first=first, last=last, text=text, source_digest=digest))
 
     def user(self, text: str = "do it", **fields: Any) -> ev.UserMessage:
         return self.add(ev.UserMessage(text=text, **fields))

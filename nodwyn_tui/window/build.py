@@ -1,41 +1,42 @@
 """(events, recipe) → request: the one door of the engine (ENG-12)."""
 
-import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from nodwyn_tui.domain.canonical import request_bytes, sha256
 from nodwyn_tui.domain.events import (
+    AttachImage,
+    ContextOpen,
     Event,
     GatePlan,
     LlmRequest,
     LlmResponse,
     Note,
+    ResultFold,
+    SummaryAdd,
     ToolResult,
     UserMessage,
 )
-from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.request import AssistantRow, Request, ToolRow, ToolSpec, UserRow
-from nodwyn_tui.window import contexts, cuts, elision, pairs, tasks
-from nodwyn_tui.window.entries import Entry, EntryKind, EntryState, fixed_tokens, message_tokens
+from nodwyn_tui.domain.request import Request, ToolSpec
+from nodwyn_tui.window import blocks, contexts, elision, pairs, rows, summaries, tasks
+from nodwyn_tui.window.contexts import Place
+from nodwyn_tui.window.entries import Entry, fixed_tokens
 from nodwyn_tui.window.policy import Policy, policy_for
-
-READ_TOOL = "fs-read"
-NO_OUTPUT = "(no output)"
-NO_ANSWER = "(no answer)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What a request departs in from the session's rule; recorded by `llm.req`.
 
-    `high_water` is a trim line of its own (headroom, or a forced trim), in tokens.
+    `high_water` is a trim line of its own (headroom, or a forced trim), in tokens; `withheld` names
+    images by digest and why they are not sent.
     """
 
     no_tools: bool = False
     offered_tools: tuple[str, ...] | None = None
     high_water: int | None = None
+    withheld: Mapping[str, str] = field(default_factory=dict)
 
 
 ORDINARY = Shape()
@@ -44,7 +45,8 @@ ORDINARY = Shape()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
-    `estimate` is the whole request's. `elided` is everything elided, `newly` what this one adds.
+    `estimate` is the whole request's. `elided` is everything elided, `newly` what this one adds;
+    `hidden` are results that left the request with their elided reply.
     """
 
     request: Request
@@ -54,7 +56,6 @@ class Window:
     elided: frozenset[int]
     newly: tuple[int, ...]
     hidden: frozenset[int]
-    """Results that left the request with their elided reply."""
 
     @property
     def digest(self) -> str:
@@ -62,135 +63,167 @@ class Window:
         return sha256(request_bytes(self.request))
 
 
-def build(events: Sequence[Event], recipe: Recipe, shape: Shape = ORDINARY) -> Window:
-    """The window of the conversation after `events`. Pure: the same arguments, the same bytes."""
+def build(
+    events: Sequence[Event], recipe: Recipe, shape: Shape = ORDINARY, at: Place | None = None
+) -> Window:
+    """The window after `events`: of the conversation, or of the context that `at` names.
+
+    Pure: the same arguments, the same bytes. `ReplayError` for a recipe this build cannot execute.
+    """
     policy = policy_for(recipe.version)
-    events = contexts.narrow(events)
-    entries = list(_entries(events, recipe, policy))
-    fixed = fixed_tokens(recipe.system, recipe.tools)
-    line = recipe.window.high_water
-    if shape.high_water is not None and policy.headroom:
-        line = shape.high_water
-    earlier = elision.sticky(events)
-    trimmed = elision.trim(entries, fixed, recipe.window, line, earlier)
-    shown = {entry.seq for entry in trimmed.entries}
+    opened = _opening(events, at)
+    shown = contexts.narrow(events, at or contexts.place(events))
+    placed = summaries.apply(shown) if policy.summaries else summaries.Replaced(list(shown), {})
+    rules = rows.Rules(
+        recipe=recipe,
+        policy=policy,
+        folds=_folds(shown) if policy.folds else {},
+        withheld=shape.withheld,
+    )
+    entries = list(_entries(placed, rules))
+    system = _system(recipe, policy, shown, opened)
+    fixed = fixed_tokens(system, recipe.tools)
+    trimmed = elision.trim(
+        entries, fixed, recipe.window, _line(recipe, policy, shape), elision.marks(shown), policy
+    )
+    changed = blocks.changes(shown, recipe, trimmed.newly) if policy.blocks else []
+    final = tuple(
+        rows.without_blocks(entry) if blocks.stale(entry.seq, changed) else entry
+        for entry in trimmed.entries
+    )
+    kept = {entry.seq for entry in final}
     return Window(
         request=Request(
-            system=recipe.system,
-            tools=_offered(recipe.tools, shape),
-            max_output=recipe.max_output,
-            messages=tuple(entry.message for entry in trimmed.entries),
+            system=system,
+            tools=_offered(recipe.tools, shape, policy, opened),
+            max_output=recipe.max_output if policy.reply_cap else 0,
+            messages=tuple(entry.message for entry in final),
         ),
-        entries=trimmed.entries,
+        entries=final,
         fixed=fixed,
-        estimate=fixed + trimmed.tokens,
-        elided=earlier | frozenset(trimmed.newly),
+        estimate=fixed + sum(entry.tokens for entry in final),
+        elided=trimmed.elided,
         newly=trimmed.newly,
-        hidden=frozenset(entry.seq for entry in entries if entry.seq not in shown),
+        hidden=frozenset(entry.seq for entry in entries if entry.seq not in kept),
     )
 
 
-def _offered(tools: tuple[ToolSpec, ...], shape: Shape) -> tuple[ToolSpec, ...]:
+def _opening(events: Sequence[Event], at: Place | None) -> ContextOpen | None:
+    """How a sub-context was opened; `None` for the conversation."""
+    if at is None:
+        return None
+    return next(
+        (e for e in events if isinstance(e, ContextOpen) and e.id == at.ctx and not e.lasting), None
+    )
+
+
+def _line(recipe: Recipe, policy: Policy, shape: Shape) -> int:
+    """The trim line, in tokens."""
+    if shape.high_water is not None and policy.headroom:
+        return shape.high_water
+    return recipe.window.high_water
+
+
+def _system(
+    recipe: Recipe, policy: Policy, events: Sequence[Event], opened: ContextOpen | None
+) -> str:
+    """A sub-context's own prompt, else the session's; before recipe 15 the task and the plan stand
+    in it.
+    """
+    if opened is not None and opened.system is not None:
+        return opened.system
+    if policy.in_conversation:
+        return recipe.system
+    return tasks.system_with_task(recipe, policy, events)
+
+
+def _offered(
+    tools: tuple[ToolSpec, ...], shape: Shape, policy: Policy, opened: ContextOpen | None
+) -> tuple[ToolSpec, ...]:
+    if not policy.offered_tools:
+        return tools
     if shape.no_tools:
         return ()
-    if shape.offered_tools is None:
-        return tools
-    return tuple(tool for tool in tools if tool.name in shape.offered_tools)
+    names = shape.offered_tools
+    if names is None and opened is not None:
+        names = opened.offered_tools
+    return tools if names is None else tuple(tool for tool in tools if tool.name in names)
 
 
-def _entries(events: Sequence[Event], recipe: Recipe, policy: Policy) -> Iterator[Entry]:
+def _folds(events: Sequence[Event]) -> dict[int, str]:
+    """The latest fold of each result."""
+    return {event.target: event.text for event in events if isinstance(event, ResultFold)}
+
+
+def _entries(placed: summaries.Replaced, rules: rows.Rules) -> Iterator[Entry]:
     """Every message of the conversation, in order, nothing trimmed yet.
 
     A plan or a note that was recorded while calls are being answered waits until the next message
     that is not a result, so that nothing ever stands between calls and results.
     """
-    results = pairs.link(events)
+    results = pairs.link(placed.events)
     waiting: dict[str, Entry] = {}
-    for event in events:
-        match event:
-            case GatePlan():
-                waiting["plan"] = _entry(event.seq, "plan", tasks.plan_row(event, recipe))
-            case Note(audience="model" | "both"):
-                waiting[f"note {event.seq}"] = _entry(event.seq, "note", tasks.note_row(event))
-            case LlmRequest():
-                # A window showed what waited, at its end: there it stays.
-                yield from waiting.values()
-                waiting.clear()
-            case UserMessage(rejected=False):
-                yield from waiting.values()
-                waiting.clear()
-                yield _entry(event.seq, "user", tasks.task_row(event, recipe))
-            case LlmResponse() if parts := _reply_parts(event, policy):
-                yield from waiting.values()
-                waiting.clear()
-                yield from _exchange(event, AssistantRow(parts), results[event.seq], recipe)
-            case _:
-                pass
+    for event in placed.events:
+        if (kept := _waits(event, placed, rules)) is not None:
+            key, entry = kept
+            waiting[key] = entry
+            continue
+        made = list(_made(event, placed.summaries, results, rules))
+        if made or isinstance(event, LlmRequest):
+            # A request's window showed what waited at its end: there it stays.
+            yield from waiting.values()
+            waiting.clear()
+        yield from made
     yield from waiting.values()
 
 
-def _entry(seq: int, kind: EntryKind, row: UserRow) -> Entry:
-    return Entry(seq, kind, row, message_tokens(row))
+def _waits(event: Event, placed: summaries.Replaced, rules: rows.Rules) -> tuple[str, Entry] | None:
+    """An entry that must not stand between calls and results, and what a later one replaces."""
+    if event.seq in placed.summaries:
+        return None
+    match event:
+        case GatePlan() if rules.policy.in_conversation:
+            return "plan", rows.plan(event, rules)
+        case Note(audience="model" | "both"):
+            return f"note {event.seq}", rows.note(event)
+        case _:
+            return None
 
 
-def _reply_parts(reply: LlmResponse, policy: Policy) -> tuple[Thinking | Block | Text | Call, ...]:
-    """What goes back of a reply: no blank text, no half-made calls; nothing if nothing is left."""
-    cut_short = reply.finish == "interrupted"
-
-    def goes_back(part: Thinking | Block | Text | Call) -> bool:
-        match part:
-            case Text():
-                return bool(part.text.strip())
-            case Thinking():
-                return policy.thinking and bool(part.text.strip())
-            case Block():
-                return policy.blocks and not cut_short
-            case Call():
-                return not cut_short
-
-    parts = tuple(part for part in reply.parts if goes_back(part))
-    if parts and not any(isinstance(part, Text | Call) for part in parts):
-        return (*parts, Text(NO_ANSWER))
-    return parts
+def _made(
+    event: Event,
+    placed: Mapping[int, SummaryAdd],
+    results: Mapping[int, Mapping[str, ToolResult]],
+    rules: rows.Rules,
+) -> Iterator[Entry]:
+    """The entries that stand where an event does."""
+    if (summary := placed.get(event.seq)) is not None:
+        yield rows.summary(summary)
+        return
+    match event:
+        case UserMessage(rejected=False):
+            yield rows.user(event, rules)
+        case AttachImage():
+            yield rows.attachment(event, rules)
+        case LlmResponse():
+            yield from _exchange(event, results[event.seq], rules)
+        case _:
+            pass
 
 
 def _exchange(
-    reply: LlmResponse, row: AssistantRow, results: dict[str, ToolResult], recipe: Recipe
+    reply: LlmResponse, results: Mapping[str, ToolResult], rules: rows.Rules
 ) -> Iterator[Entry]:
     """A reply and the results of its calls, in the order of the calls (C03)."""
     calls = pairs.kept_calls(reply)
     whole = all(call.id in results for call in calls)
-    yield Entry(reply.seq, "assistant", row, message_tokens(row), whole=whole)
+    entry = rows.reply(reply, rules, whole=whole)
+    if entry is None:
+        return
+    yield entry
     for call in calls:
         result = results.get(call.id)
         if result is None:
-            missing = ToolRow(call.id, call.name, True, (Text(pairs.UNANSWERED),))
-            yield Entry(
-                -reply.seq, "result", missing, message_tokens(missing), batch=reply.seq, whole=False
-            )
+            yield rows.unanswered(call, reply.seq, pairs.UNANSWERED)
         else:
-            yield _result(result, call, reply.seq, whole, recipe)
-
-
-def _result(result: ToolResult, call: Call, batch: int, whole: bool, recipe: Recipe) -> Entry:
-    policy = policy_for(recipe.version)
-    is_read = result.name == READ_TOOL and not result.is_error
-    cap = recipe.window.max_result_tokens
-    if is_read and policy.wide_reads:
-        cap *= 2
-    source = cuts.Source(seq=result.seq, read_path=_path_of(call) if is_read else None)
-    text = result.text if result.text.strip() else NO_OUTPUT
-    shown = cuts.cut(text, cap, source)
-    row = ToolRow(call.id, call.name, result.is_error, (Text(text if shown is None else shown),))
-    state: EntryState = "in" if shown is None else "cut"
-    return Entry(result.seq, "result", row, message_tokens(row), state, batch, whole)
-
-
-def _path_of(call: Call) -> str | None:
-    """The path a read was asked for; `None` where the arguments do not tell."""
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        return None
-    path = arguments.get("path") if isinstance(arguments, dict) else None
-    return path if isinstance(path, str) else None
+            yield rows.result(result, call, reply.seq, rules, whole=whole)

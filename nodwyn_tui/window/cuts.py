@@ -15,11 +15,12 @@ _RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """What a cut needs to say how the rest is brought back: the result's seq, and the file's path
-    if the result is a file read.
+    if the result is a file read. Before recipe 17 a cut was not `named`: it said its size only.
     """
 
     seq: int
     read_path: str | None = None
+    named: bool = True
 
 
 def cut(text: str, cap: int, source: Source) -> str | None:
@@ -27,6 +28,8 @@ def cut(text: str, cap: int, source: Source) -> str | None:
     if size(_encoded(text)) <= cap:
         return None
     room = max(cap * BYTES_PER_TOKEN - MARKER_ROOM, BYTES_PER_TOKEN)
+    if not source.named:
+        return _cut_by_size(text, room, source)
     lines = text.split("\n")
     costs = [len(_encoded(line)) for line in lines]
     head = _fitting(costs, room // 2)

@@ -1,101 +1,166 @@
 """Sticky elision and hysteresis (ENG-14, ENG-15, ENG-16).
 
 What an earlier request elided stays elided, in place. Above the trim line, more is elided, oldest
-first, in two passes (results, then replies), down to low water; then nothing until the line is
-crossed again. Messages of the person are never elided.
+first, in passes (results, then attachments, then replies), down to low water; then nothing until
+the line is crossed again. Messages of the person are never trimmed.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from nodwyn_tui.domain.events import Event, LlmRequest
-from nodwyn_tui.domain.parts import Text
+from nodwyn_tui.domain.events import (
+    Event,
+    LlmRequest,
+    SummaryAdd,
+    SummaryRevoke,
+    WindowEdit,
+)
+from nodwyn_tui.domain.parts import Image, Text
 from nodwyn_tui.domain.recipe import WindowLimits
-from nodwyn_tui.domain.request import AssistantRow, ToolRow
-from nodwyn_tui.window.entries import Entry, message_tokens
+from nodwyn_tui.domain.request import AssistantRow, Message, ToolRow, UserRow
+from nodwyn_tui.window.entries import Entry, EntryKind, message_tokens
+from nodwyn_tui.window.policy import Policy
+
+PASSES: tuple[EntryKind, ...] = ("result", "attachment", "assistant")
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What earlier requests elided, what the person dropped, and what they brought back."""
+
+    elided: frozenset[int]
+    dropped: frozenset[int]
+    restored: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """The entries as shown, what was elided now, and the estimate of the entries in tokens."""
+    """The entries as shown, everything elided, and what was elided now."""
 
     entries: tuple[Entry, ...]
+    elided: frozenset[int]
     newly: tuple[int, ...]
-    tokens: int
 
 
-def sticky(events: Iterable[Event]) -> frozenset[int]:
-    """What earlier requests of these events elided."""
-    return frozenset(
-        seq for event in events if isinstance(event, LlmRequest) for seq in event.elided
-    )
+def marks(events: Iterable[Event]) -> Marks:
+    """The marks after `events`. A summary that is added or revoked starts the elided set anew."""
+    elided: set[int] = set()
+    dropped: set[int] = set()
+    restored: set[int] = set()
+    for event in events:
+        match event:
+            case LlmRequest():
+                elided.update(event.elided)
+                restored.difference_update(event.elided)
+            case SummaryAdd() | SummaryRevoke():
+                elided.clear()
+                restored.clear()
+            case WindowEdit(action="drop"):
+                dropped.add(event.target)
+                restored.discard(event.target)
+            case WindowEdit(action="restore"):
+                dropped.discard(event.target)
+                elided.discard(event.target)
+                restored.add(event.target)
+            case _:
+                pass
+    return Marks(frozenset(elided), frozenset(dropped), frozenset(restored))
 
 
-def elided_entry(entry: Entry) -> Entry:
-    """The entry's stand-in: `[elided seq=N]`; a reply loses its calls and its thinking with it."""
-    stub = Text(f"[elided seq={entry.seq}]")
+def stub(entry: Entry, word: str = "elided") -> Entry:
+    """The entry's stand-in: `[elided seq=N]`. A reply loses its calls and its thinking with it, an
+    attachment its image only.
+    """
+    mark = Text(f"[{word} seq={entry.seq}]")
     match entry.message:
         case AssistantRow():
-            message: AssistantRow | ToolRow = AssistantRow((stub,))
+            message: Message = AssistantRow((mark,))
         case ToolRow():
-            message = replace(entry.message, parts=(stub,))
-        case _:
-            return entry
+            message = replace(entry.message, parts=(mark,))
+        case UserRow():
+            kept = tuple(part for part in entry.message.parts if not isinstance(part, Image))
+            is_image = entry.kind == "attachment" and word == "elided"
+            message = UserRow((*kept, mark) if is_image else (mark,))
     return replace(entry, message=message, tokens=message_tokens(message), state="elided")
 
 
-def apply(entries: Sequence[Entry], elided: frozenset[int]) -> list[Entry]:
-    """The entries with `elided` applied: results of an elided reply leave the request."""
-    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in elided}
-    return [
-        elided_entry(entry) if entry.seq in elided else entry
-        for entry in entries
-        if not (entry.kind == "result" and entry.batch in gone)
-    ]
+def apply(entries: Sequence[Entry], found: Marks, policy: Policy) -> list[Entry]:
+    """The entries with what is elided and dropped. From recipe 16 the results of an elided reply
+    leave the request with it.
+    """
+    out = found.elided | found.dropped
+    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in out}
+    # A reply that was brought back brings its results along: they had left with it.
+    back = {entry.seq for entry in entries if entry.batch in found.restored}
+    shown = []
+    for entry in entries:
+        if entry.kind == "result" and entry.batch in gone and policy.pairs:
+            continue
+        if entry.seq in found.dropped:
+            shown.append(stub(entry, "dropped"))
+        elif entry.seq in found.elided and entry.seq not in back:
+            shown.append(stub(entry))
+        else:
+            shown.append(entry)
+    return shown
 
 
 def trim(
-    entries: Sequence[Entry], fixed: int, limits: WindowLimits, line: int, elided: frozenset[int]
+    entries: Sequence[Entry],
+    fixed: int,
+    limits: WindowLimits,
+    line: int,
+    found: Marks,
+    policy: Policy,
 ) -> Trimmed:
-    """Applies the sticky set, and trims if the window is above `line` (tokens, the fixed prefix
+    """Applies the marks, and trims if the window is above `line` (tokens, the fixed prefix
     included), down to low water or until nothing is left that may go.
     """
-    shown = apply(entries, elided)
+    shown = apply(entries, found, policy)
     total = fixed + sum(entry.tokens for entry in shown)
     if total <= line:
-        return Trimmed(tuple(shown), (), total - fixed)
+        return Trimmed(tuple(shown), found.elided, ())
     target = min(limits.low_water, line)
-    kept = _trim_down(shown, total - target, _protected(shown, limits.protected))
+    kept = _trim_down(shown, total - target, _protected(shown, limits.protected, policy), policy)
     states = {entry.seq: entry.state for entry in kept}
     newly = sorted(
-        entry.seq
-        for entry in shown
-        if entry.seq not in elided and states.get(entry.seq, "elided") == "elided"
+        before.seq
+        for before in shown
+        if before.seq not in found.elided | found.dropped
+        and states.get(before.seq, "elided") == "elided"
     )
-    return Trimmed(tuple(kept), tuple(newly), sum(entry.tokens for entry in kept))
+    return Trimmed(tuple(kept), found.elided | frozenset(newly), tuple(newly))
 
 
-def _trim_down(shown: Sequence[Entry], excess: int, safe: frozenset[int]) -> list[Entry]:
-    """Elides results, then replies, oldest first, until `excess` tokens are gone."""
+def _trim_down(
+    shown: Sequence[Entry], excess: int, safe: frozenset[int], policy: Policy
+) -> list[Entry]:
+    """Elides pass by pass, oldest first, until `excess` tokens are gone."""
     current: list[Entry | None] = list(shown)
-    for kind in ("result", "assistant"):
+    for kind in PASSES:
         for index, entry in enumerate(shown):
             if excess <= 0:
                 break
-            if entry.kind != kind or entry.state == "elided" or not entry.whole:
+            if entry.kind != kind or entry.seq in safe or not _may_go(entry):
                 continue
-            if entry.seq in safe:
-                continue
-            with_it = _results_of(current, index, entry) if kind == "assistant" else []
-            stub = elided_entry(entry)
-            saved = entry.tokens - stub.tokens + sum(other.tokens for _, other in with_it)
+            with_it = _results_of(current, index, entry) if _takes_results(kind, policy) else []
+            stand_in = stub(entry)
+            saved = entry.tokens - stand_in.tokens + sum(other.tokens for _, other in with_it)
             if saved <= 0:
                 continue
-            current[index] = stub
+            current[index] = stand_in
             for at, _ in with_it:
                 current[at] = None
             excess -= saved
     return [entry for entry in current if entry is not None]
+
+
+def _takes_results(kind: EntryKind, policy: Policy) -> bool:
+    return kind == "assistant" and policy.pairs
+
+
+def _may_go(entry: Entry) -> bool:
+    return entry.state != "elided" and entry.whole
 
 
 def _results_of(
@@ -111,9 +176,8 @@ def _results_of(
     return found
 
 
-def _protected(shown: Sequence[Entry], count: int) -> frozenset[int]:
+def _protected(shown: Sequence[Entry], count: int, policy: Policy) -> frozenset[int]:
     """The seqs of the latest `count` entries, and of the replies whose results are among them."""
     latest = shown[-count:] if count else []
-    return frozenset(entry.seq for entry in latest) | frozenset(
-        entry.batch for entry in latest if entry.batch is not None
-    )
+    batches = (entry.batch for entry in latest if entry.batch is not None)
+    return frozenset(entry.seq for entry in latest) | frozenset(batches if policy.pairs else ())

@@ -11,8 +11,8 @@ from nodwyn_tui.domain.canonical import canonical, message_value, tool_value
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
-EntryKind = Literal["user", "assistant", "result", "plan", "note"]
-EntryState = Literal["in", "cut", "elided"]
+EntryKind = Literal["user", "attachment", "assistant", "result", "plan", "note", "summary"]
+EntryState = Literal["in", "cut", "folded", "elided"]
 
 BYTES_PER_TOKEN = 3
 

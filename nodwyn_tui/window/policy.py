@@ -59,22 +59,14 @@ ADDED: Mapping[int, tuple[str, ...]] = {
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 
-EXECUTABLE = frozenset(range(17, 21)) & ADDED.keys()
-"""What this build executes."""
-
 
 def policy_for(version: int) -> Policy:
-    """The flags of a recipe version; `ReplayError` for one it cannot execute."""
+    """The flags of a recipe version; `ReplayError` for an unknown one."""
     if version not in ADDED:
         documented = ", ".join(map(str, ADDED))
         raise ReplayError(
             f"recipe version {version} is not documented, so its windows cannot be rebuilt"
             f" (known: {documented})"
-        )
-    if version not in EXECUTABLE:
-        raise ReplayError(
-            f"recipe version {version} is known, but this build executes only"
-            f" {', '.join(map(str, sorted(EXECUTABLE)))}"
         )
     on = {flag for added, flags in ADDED.items() if added <= version for flag in flags}
     return Policy(**{field.name: field.name in on for field in fields(Policy)})

@@ -14,6 +14,7 @@ from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.window import contexts
 from nodwyn_tui.window.build import Shape, Window, build
+from nodwyn_tui.window.contexts import Place
 
 
 def replay(events: Sequence[Event], seq: int) -> Window:
@@ -27,8 +28,10 @@ def replay(events: Sequence[Event], seq: int) -> Window:
         no_tools=recorded.no_tools,
         offered_tools=recorded.offered_tools,
         high_water=recorded.high_water,
+        withheld={image.sha256: image.reason for image in recorded.withheld_images},
     )
-    window = build(before, recipe, shape)
+    place = None if recorded.ctx == contexts.place(before).ctx else Place(recorded.ctx, 0)
+    window = build(before, recipe, shape, place)
     if window.digest != recorded.digest:
         raise ReplayError(_difference(events, before, recorded, window))
     return window
@@ -69,7 +72,7 @@ def _difference(
     events: Sequence[Event], before: Sequence[Event], recorded: LlmRequest, window: Window
 ) -> str:
     """Why a request does not rebuild: lost events that its window needs, or the figures."""
-    first = before[contexts.start(before)].seq if before else 0
+    first = contexts.place(before).since
     gone = [
         seq
         for event in events

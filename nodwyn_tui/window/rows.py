@@ -1,0 +1,177 @@
+"""Events to rows: what each kind of event says in a window, before anything is trimmed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nodwyn_tui.domain.events import (
+    AttachImage,
+    GatePlan,
+    ImageRef,
+    LlmResponse,
+    Note,
+    SummaryAdd,
+    ToolResult,
+    UserMessage,
+)
+from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinking
+from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
+from nodwyn_tui.window import cuts, tasks
+from nodwyn_tui.window.entries import Entry, EntryKind, EntryState, message_tokens
+from nodwyn_tui.window.policy import Policy
+from nodwyn_tui.window.summaries import SUMMARY_HEADER
+
+READ_TOOL = "fs-read"
+NO_OUTPUT = "(no output)"
+NO_ANSWER = "(no answer)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What rows depend on besides their event: the recipe, its policy, folds by result, images that
+    this request withholds, by digest with the reason.
+    """
+
+    recipe: Recipe
+    policy: Policy
+    folds: Mapping[int, str]
+    withheld: Mapping[str, str]
+
+
+def user(event: UserMessage, rules: Rules) -> Entry:
+    """A message of the person."""
+    if rules.policy.in_conversation:
+        return _entry(event.seq, "user", tasks.task_row(event, rules.recipe))
+    return _entry(event.seq, "user", tasks.bare_row(event.text))
+
+
+def plan(event: GatePlan, rules: Rules) -> Entry:
+    """A recorded plan."""
+    return _entry(event.seq, "plan", tasks.plan_row(event, rules.recipe))
+
+
+def note(event: Note) -> Entry:
+    """A remark that is for the model."""
+    return _entry(event.seq, "note", tasks.note_row(event))
+
+
+def summary(event: SummaryAdd) -> Entry:
+    """A summary in place of the span that it stands for."""
+    row = AssistantRow((Text(f"{SUMMARY_HEADER}\n\n{event.text}"),))
+    return Entry(event.seq, "summary", row, message_tokens(row))
+
+
+def attachment(event: AttachImage, rules: Rules) -> Entry:
+    """An image: the line that frames it as data, and the image by digest, or why it is withheld."""
+    line = Text(event.line or f"{event.name}: an attached image")
+    if not rules.policy.images:
+        return _entry(event.seq, "attachment", UserRow((line,)))
+    image = Image(event.sha256, event.mime, event.width, event.height)
+    shown = withhold(image, rules.withheld)
+    row = UserRow((line, shown))
+    tokens = message_tokens(row) + (event.tokens if isinstance(shown, Image) else 0)
+    return Entry(event.seq, "attachment", row, tokens)
+
+
+def withhold(image: Image, withheld: Mapping[str, str]) -> Image | Text:
+    """The image, or a line that says why it is not sent."""
+    reason = withheld.get(image.sha256)
+    return image if reason is None else Text(f"[image not sent: {reason}]")
+
+
+def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
+    """A reply with what goes back of it: no blank text, no half-made calls; `None` if nothing is
+    left.
+    """
+    cut_short = event.finish == "interrupted"
+
+    def goes_back(part: ReplyPart) -> bool:
+        match part:
+            case Text():
+                return bool(part.text.strip())
+            case Thinking():
+                return rules.policy.thinking and bool(part.text.strip())
+            case Block():
+                return rules.policy.blocks and not cut_short
+            case Call():
+                return not cut_short
+
+    parts = tuple(part for part in event.parts if goes_back(part))
+    if not parts:
+        return None
+    if not any(isinstance(part, Text | Call) for part in parts):
+        parts = (*parts, Text(NO_ANSWER))
+    row = AssistantRow(parts)
+    return Entry(event.seq, "assistant", row, message_tokens(row), whole=whole)
+
+
+def without_blocks(entry: Entry) -> Entry:
+    """A reply without its opaque blocks; its thinking stays."""
+    if not isinstance(entry.message, AssistantRow):
+        return entry
+    parts = tuple(part for part in entry.message.parts if not isinstance(part, Block))
+    if len(parts) == len(entry.message.parts):
+        return entry
+    row = AssistantRow(parts or (Text(NO_ANSWER),))
+    return Entry(
+        entry.seq, entry.kind, row, message_tokens(row), entry.state, entry.batch, entry.whole
+    )
+
+
+def result(event: ToolResult, call: Call, batch: int, rules: Rules, *, whole: bool) -> Entry:
+    """A call's result: folded, or cut at the cap, with its images."""
+    fold = rules.folds.get(event.seq)
+    text = event.text if fold is None else fold
+    shown = cuts.cut(text, _cap(event, rules), _source(event, call, rules))
+    state: EntryState = "in" if shown is None else "cut"
+    if fold is not None:
+        state = "folded"
+    said = text if shown is None else shown
+    images = [withhold(_image(ref), rules.withheld) for ref in event.images]
+    row = ToolRow(
+        call.id,
+        call.name,
+        event.is_error,
+        (Text(said if said.strip() else NO_OUTPUT), *images),
+    )
+    pixels = sum(ref.tokens for ref in event.images if ref.sha256 not in rules.withheld)
+    return Entry(event.seq, "result", row, message_tokens(row) + pixels, state, batch, whole)
+
+
+def unanswered(call: Call, batch: int, text: str) -> Entry:
+    """The result that a window shows for a call without one; it is no event's."""
+    row = ToolRow(call.id, call.name, True, (Text(text),))
+    return Entry(-batch, "result", row, message_tokens(row), batch=batch, whole=False)
+
+
+def _entry(seq: int, kind: EntryKind, row: UserRow) -> Entry:
+    return Entry(seq, kind, row, message_tokens(row))
+
+
+def _image(ref: ImageRef) -> Image:
+    return Image(ref.sha256, ref.mime, ref.width, ref.height)
+
+
+def _is_read(event: ToolResult) -> bool:
+    return event.name == READ_TOOL and not event.is_error
+
+
+def _cap(event: ToolResult, rules: Rules) -> int:
+    cap = rules.recipe.window.max_result_tokens
+    return 2 * cap if _is_read(event) and rules.policy.wide_reads else cap
+
+
+def _source(event: ToolResult, call: Call, rules: Rules) -> cuts.Source:
+    path = _path_of(call) if _is_read(event) else None
+    return cuts.Source(seq=event.seq, read_path=path, named=rules.policy.named_cuts)
+
+
+def _path_of(call: Call) -> str | None:
+    """The path a read was asked for; `None` where the arguments do not tell."""
+    try:
+        arguments = json.loads(call.arguments)
+    except ValueError:
+        return None
+    path = arguments.get("path") if isinstance(arguments, dict) else None
+    return path if isinstance(path, str) else None

@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import logging
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -98,7 +99,11 @@ def here(jobs: Sequence[Job]) -> Iterator[Done]:
 def processes(count: int) -> Open:
     """Processes of this machine, started anew, so that they are the same on every system."""
     context = multiprocessing.get_context("spawn")
-    return lambda: ProcessPoolExecutor(count, mp_context=context)
+    return lambda: ProcessPoolExecutor(
+        # Ctrl-C reaches them too, and ends them without a word: what they do is of use to nobody.
+        count, mp_context=context, initializer=signal.signal,
+        initargs=(signal.SIGINT, signal.SIG_DFL),
+    )  # fmt: skip
 
 
 def cluster(address: str, patience_s: float = PATIENCE_S) -> Open:

@@ -1,10 +1,14 @@
 """`nodwyn lab`, as a real process."""
 
+import contextlib
 import csv
 import json
 import os
+import pty
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +93,55 @@ def test_nothing_folded_is_a_failure(tmp_path: Path) -> None:
     (tmp_path / "headless.jsonl").write_bytes(b"".join(lines[1:]))
     assert "none of the logs could be folded" in lab(str(tmp_path), code=1).stderr
     assert "there is no session" in lab(str(tmp_path / "gone"), code=2).stderr
+
+
+def test_progress_is_told_to_a_terminal_alone(tmp_path: Path) -> None:
+    """Standard output holds only what was asked for."""
+    ours, theirs = pty.openpty()
+    command = [*NODWYN, "lab", str(SESSIONS), "--recipe", "16,20", "--json"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    os.close(theirs)
+    assert b"\rfolded 5 of 5\r\n" in os.read(ours, 65_536)
+    os.close(ours)
+    assert json.loads(done.stdout)
+
+
+def test_one_job_is_as_good_as_many() -> None:
+    options = (str(SESSIONS), "--json", "--recipe", "1,20")
+    assert lab(*options, "--jobs", "1").stdout == lab(*options, "--jobs", "3").stdout
+    assert "--jobs" in lab(*options, "--jobs", "0", code=2).stderr
+
+
+def test_interrupt_ends_it_at_once_and_quietly(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the group."""
+    for number in range(60):
+        copy = tmp_path / f"{number}.jsonl"
+        copy.write_bytes((SESSIONS / "trims.jsonl").read_bytes())
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*NODWYN, "lab", str(tmp_path), "--recipe", "1..20", "--jobs", "2"],
+        stdout=subprocess.PIPE, stderr=theirs, start_new_session=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    os.close(theirs)
+    assert b"folded" in os.read(ours, 65_536)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in _rest(ours)
+
+
+def _rest(terminal: int) -> bytes:
+    """What is still to be read of a terminal that its other side has left."""
+    found = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 65_536):
+            found += piece
+    os.close(terminal)
+    return found
 
 
 def test_session_is_found_by_its_id(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
 """Little logs in few lines: a recipe, and a builder that numbers events as the log does."""
 
 import dataclasses
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.canonical import message_value
 from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
@@ -98,6 +99,20 @@ class LogBuilder:
         self.add(ev.ContextClose(id=opened.id))
         self.ctx = opened.parent
 
+    def resume(self, **changes: Any) -> None:
+        """The session is opened again; `changes` make its recipe another."""
+        self.recipe = recipe(**changes) if changes else self.recipe
+        self.add(ev.SessionResume(session="s", workspace="/w", app="t", recipe=self.recipe))
+
+    def edit(self, target: int, action: Literal["drop", "restore"]) -> ev.WindowEdit:
+        return self.add(ev.WindowEdit(target=target, action=action))
+
+    def rewind(self, to: int, why: Literal["undo", "edit"] = "edit") -> ev.WindowRewind:
+        return self.add(ev.WindowRewind(to=to, why=why))
+
+    def clear(self) -> ev.WindowReset:
+        return self.add(ev.WindowReset(kind="manual", reason="clear"))
+
     def summary(self, first: int, last: int, text: str = "in short") -> ev.SummaryAdd:
         digest = source_digest(self.events, first, last)
         return self.add(ev.SummaryAdd(first=first, last=last, text=text, source_digest=digest))
@@ -117,16 +132,23 @@ class LogBuilder:
                 elided=window.newly,
                 high_water=shape.high_water,
                 no_tools=shape.no_tools,
+                withheld_images=tuple(
+                    ev.WithheldImage(sha256=digest, reason=why)
+                    for digest, why in shape.withheld.items()
+                ),
                 offered_tools=shape.offered_tools,
             )
         )
         return event, window
 
-    def reply(self, *parts: ReplyPart | str, finish: str | None = None) -> ev.LlmResponse:
+    def reply(
+        self, *parts: ReplyPart | str, finish: str | None = None, req: int | None = None
+    ) -> ev.LlmResponse:
         made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
         calls = [part for part in made if isinstance(part, Call)]
         said = finish or ("calls" if calls else "stop")
-        response = self.add(ev.LlmResponse(req=len(self.events), parts=made, finish=said))
+        asked = len(self.events) if req is None else req
+        response = self.add(ev.LlmResponse(req=asked, parts=made, finish=said))
         for call in calls:
             self.add(
                 ev.ToolCall(
@@ -151,3 +173,23 @@ class LogBuilder:
 
 def thinking(text: str) -> Thinking:
     return Thinking(text)
+
+
+def texts(window: Window) -> list[str]:
+    """Each message as `role: text`; a call as `name(id)`, an image by its digest."""
+
+    def part(value: dict[str, Any]) -> str:
+        match value["type"]:
+            case "call":
+                return f"{value['name']}({value['id']})"
+            case "image":
+                return f"<{value['sha256']}>"
+            case "block":
+                return f"<{value['data']}>"
+            case _:
+                return str(value["text"])
+
+    return [
+        f"{row.role}: " + " ".join(part(value) for value in message_value(row)["parts"])
+        for row in window.request.messages
+    ]

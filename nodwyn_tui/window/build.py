@@ -1,28 +1,16 @@
 """(events, recipe) → request: the one door of the engine (ENG-12)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nodwyn_tui.domain.canonical import request_bytes, sha256
-from nodwyn_tui.domain.events import (
-    AttachImage,
-    ContextOpen,
-    Event,
-    GatePlan,
-    LlmRequest,
-    LlmResponse,
-    Note,
-    ResultFold,
-    SummaryAdd,
-    ToolResult,
-    UserMessage,
-)
+from nodwyn_tui.domain.events import ContextOpen, Event, ResultFold
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import Request, ToolSpec
-from nodwyn_tui.window import blocks, contexts, elision, pairs, rows, summaries, tasks
+from nodwyn_tui.window import blocks, contexts, elision, rows, sequence, summaries, tape, tasks
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.entries import Entry, fixed_tokens
 from nodwyn_tui.window.policy import Policy, policy_for
+from nodwyn_tui.window.tape import Tape, Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +34,7 @@ ORDINARY = Shape()
 class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
     `estimate` is the whole request's. `elided` is everything elided, `newly` what this one adds;
-    `hidden` are results that left the request with their elided reply.
+    `hidden` are results that left the request with their reply.
     """
 
     request: Request
@@ -56,11 +44,17 @@ class Window:
     elided: frozenset[int]
     newly: tuple[int, ...]
     hidden: frozenset[int]
+    tape: Tape = field(repr=False, compare=False)
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the request's canonical JSON, hex."""
-        return sha256(request_bytes(self.request))
+        return self.tape.digest
+
+    @property
+    def trail(self) -> Trail:
+        """Names every prefix of the prompt (ENG-28)."""
+        return self.tape.trail
 
 
 def build(
@@ -71,57 +65,63 @@ def build(
     Pure: the same arguments, the same bytes. `ReplayError` for a recipe this build cannot execute.
     """
     policy = policy_for(recipe.version)
-    opened = _opening(events, at)
-    shown = contexts.narrow(events, at or contexts.place(events))
-    placed = summaries.apply(shown) if policy.summaries else summaries.Replaced(list(shown), {})
+    at = at or contexts.place(events, resets=policy.resets)
+    opened = contexts.opening(events, at.ctx)
+    shown = contexts.narrow(events, at)
+    placed = (
+        summaries.apply(shown, events, at)
+        if policy.summaries and opened is None
+        else summaries.Replaced(shown, {})
+    )
     rules = rows.Rules(
         recipe=recipe,
         policy=policy,
         folds=_folds(shown) if policy.folds else {},
         withheld=shape.withheld,
     )
-    entries = list(_entries(placed, rules))
+    found = _valid(list(sequence.entries(placed, rules)), shown, rules)
     system = _system(recipe, policy, shown, opened)
     fixed = fixed_tokens(system, recipe.tools)
+    marks = elision.marks(shown, found, policy)
     trimmed = elision.trim(
-        entries, fixed, recipe.window, _line(recipe, policy, shape), elision.marks(shown), policy
+        found, fixed, recipe.window, trim_line(recipe, policy, shape), marks, policy
     )
-    changed = blocks.changes(shown, recipe, trimmed.newly) if policy.blocks else []
-    final = tuple(
-        rows.without_blocks(entry) if blocks.stale(entry.seq, changed) else entry
-        for entry in trimmed.entries
+    final = (
+        _valid(trimmed.entries, shown, rules, trimmed.newly) if trimmed.newly else trimmed.entries
     )
     kept = {entry.seq for entry in final}
+    tools = _offered(recipe.tools, shape, policy, opened)
+    cap = recipe.max_output if policy.reply_cap else 0
     return Window(
-        request=Request(
-            system=system,
-            tools=_offered(recipe.tools, shape, policy, opened),
-            max_output=recipe.max_output if policy.reply_cap else 0,
-            messages=tuple(entry.message for entry in final),
-        ),
-        entries=final,
+        request=Request(system, tools, cap, tuple(entry.message for entry in final)),
+        entries=tuple(final),
         fixed=fixed,
         estimate=fixed + sum(entry.tokens for entry in final),
         elided=trimmed.elided,
         newly=trimmed.newly,
-        hidden=frozenset(entry.seq for entry in entries if entry.seq not in kept),
+        hidden=frozenset(e.seq for e in found if e.seq > 0 and e.seq not in kept),
+        tape=tape.start(system, tools, cap).extended([entry.data for entry in final]),
     )
 
 
-def _opening(events: Sequence[Event], at: Place | None) -> ContextOpen | None:
-    """How a sub-context was opened; `None` for the conversation."""
-    if at is None:
-        return None
-    return next(
-        (e for e in events if isinstance(e, ContextOpen) and e.id == at.ctx and not e.lasting), None
-    )
-
-
-def _line(recipe: Recipe, policy: Policy, shape: Shape) -> int:
-    """The trim line, in tokens."""
+def trim_line(recipe: Recipe, policy: Policy, shape: Shape) -> int:
+    """Above how many tokens a request is trimmed."""
     if shape.high_water is not None and policy.headroom:
         return shape.high_water
     return recipe.window.high_water
+
+
+def _valid(
+    entries: Sequence[Entry], shown: Sequence[Event], rules: rows.Rules, newly: Sequence[int] = ()
+) -> Sequence[Entry]:
+    """The entries without the blocks that what `shown` holds, or `newly` elides, made stale."""
+    if not any(entry.has_blocks for entry in entries):
+        return entries
+    changed = blocks.changes(shown, rules.recipe, rules.withheld, newly)
+    return [
+        rows.without_blocks(entry) if entry.has_blocks and changed.stale(entry.seq) else entry
+        for entry in entries
+    ]
 
 
 def _system(
@@ -153,77 +153,3 @@ def _offered(
 def _folds(events: Sequence[Event]) -> dict[int, str]:
     """The latest fold of each result."""
     return {event.target: event.text for event in events if isinstance(event, ResultFold)}
-
-
-def _entries(placed: summaries.Replaced, rules: rows.Rules) -> Iterator[Entry]:
-    """Every message of the conversation, in order, nothing trimmed yet.
-
-    A plan or a note that was recorded while calls are being answered waits until the next message
-    that is not a result, so that nothing ever stands between calls and results.
-    """
-    results = pairs.link(placed.events)
-    waiting: dict[str, Entry] = {}
-    for event in placed.events:
-        if (kept := _waits(event, placed, rules)) is not None:
-            key, entry = kept
-            waiting[key] = entry
-            continue
-        made = list(_made(event, placed.summaries, results, rules))
-        if made or isinstance(event, LlmRequest):
-            # A request's window showed what waited at its end: there it stays.
-            yield from waiting.values()
-            waiting.clear()
-        yield from made
-    yield from waiting.values()
-
-
-def _waits(event: Event, placed: summaries.Replaced, rules: rows.Rules) -> tuple[str, Entry] | None:
-    """An entry that must not stand between calls and results, and what a later one replaces."""
-    if event.seq in placed.summaries:
-        return None
-    match event:
-        case GatePlan() if rules.policy.in_conversation:
-            return "plan", rows.plan(event, rules)
-        case Note(audience="model" | "both"):
-            return f"note {event.seq}", rows.note(event)
-        case _:
-            return None
-
-
-def _made(
-    event: Event,
-    placed: Mapping[int, SummaryAdd],
-    results: Mapping[int, Mapping[str, ToolResult]],
-    rules: rows.Rules,
-) -> Iterator[Entry]:
-    """The entries that stand where an event does."""
-    if (summary := placed.get(event.seq)) is not None:
-        yield rows.summary(summary)
-        return
-    match event:
-        case UserMessage(rejected=False):
-            yield rows.user(event, rules)
-        case AttachImage():
-            yield rows.attachment(event, rules)
-        case LlmResponse():
-            yield from _exchange(event, results[event.seq], rules)
-        case _:
-            pass
-
-
-def _exchange(
-    reply: LlmResponse, results: Mapping[str, ToolResult], rules: rows.Rules
-) -> Iterator[Entry]:
-    """A reply and the results of its calls, in the order of the calls (C03)."""
-    calls = pairs.kept_calls(reply)
-    whole = all(call.id in results for call in calls)
-    entry = rows.reply(reply, rules, whole=whole)
-    if entry is None:
-        return
-    yield entry
-    for call in calls:
-        result = results.get(call.id)
-        if result is None:
-            yield rows.unanswered(call, reply.seq, pairs.UNANSWERED)
-        else:
-            yield rows.result(result, call, reply.seq, rules, whole=whole)

@@ -1,11 +1,11 @@
 """Sticky elision and hysteresis (ENG-14, ENG-15, ENG-16).
 
 What an earlier request elided stays elided, in place. Above the trim line, more is elided, oldest
-first, in passes (results, then attachments, then replies), down to low water; then nothing until
-the line is crossed again. Messages of the person are never trimmed.
+first, in passes (results, then attachments, then assistant text), down to low water; then nothing
+until the line is crossed again. Messages of the person are never trimmed.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.domain.events import (
@@ -15,22 +15,21 @@ from nodwyn_tui.domain.events import (
     SummaryRevoke,
     WindowEdit,
 )
-from nodwyn_tui.domain.parts import Image, Text
+from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.domain.recipe import WindowLimits
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolRow, UserRow
-from nodwyn_tui.window.entries import Entry, EntryKind, message_tokens
+from nodwyn_tui.window.entries import Entry, EntryKind, remade
 from nodwyn_tui.window.policy import Policy
 
-PASSES: tuple[EntryKind, ...] = ("result", "attachment", "assistant")
+PASSES: tuple[tuple[EntryKind, ...], ...] = (("result",), ("attachment",), ("assistant", "summary"))
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What earlier requests elided, what the person dropped, and what they brought back."""
+    """What earlier requests elided and the person did not bring back, and what they dropped."""
 
     elided: frozenset[int]
     dropped: frozenset[int]
-    restored: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,67 +41,52 @@ class Trimmed:
     newly: tuple[int, ...]
 
 
-def marks(events: Iterable[Event]) -> Marks:
-    """The marks after `events`. A summary that is added or revoked starts the elided set anew."""
+def marks(events: Iterable[Event], entries: Iterable[Entry], policy: Policy) -> Marks:
+    """The marks after `events`, of which `entries` were made. A summary that is added or revoked
+    starts the elided set anew.
+    """
     elided: set[int] = set()
     dropped: set[int] = set()
-    restored: set[int] = set()
+    bound = _bound(entries) if policy.pairs else {}
     for event in events:
         match event:
             case LlmRequest():
                 elided.update(event.elided)
-                restored.difference_update(event.elided)
-            case SummaryAdd() | SummaryRevoke():
+            case SummaryAdd() | SummaryRevoke() if policy.summaries:
                 elided.clear()
-                restored.clear()
             case WindowEdit(action="drop"):
                 dropped.add(event.target)
-                restored.discard(event.target)
             case WindowEdit(action="restore"):
                 dropped.discard(event.target)
-                elided.discard(event.target)
-                restored.add(event.target)
+                elided.difference_update((event.target, *bound.get(event.target, ())))
             case _:
                 pass
-    return Marks(frozenset(elided), frozenset(dropped), frozenset(restored))
+    return Marks(frozenset(elided), frozenset(dropped))
+
+
+def _bound(entries: Iterable[Entry]) -> Mapping[int, list[int]]:
+    """What comes back with what: a reply with its results, a result with its reply."""
+    bound: dict[int, list[int]] = {}
+    for entry in entries:
+        if entry.batch is not None:
+            bound.setdefault(entry.batch, []).append(entry.seq)
+            bound[entry.seq] = [entry.batch]
+    return bound
 
 
 def stub(entry: Entry, word: str = "elided") -> Entry:
-    """The entry's stand-in: `[elided seq=N]`. A reply loses its calls and its thinking with it, an
-    attachment its image only.
+    """The entry's stand-in: `[elided seq=N]`. A reply loses its calls and its thinking with it; of
+    an image its name and size stay.
     """
-    mark = Text(f"[{word} seq={entry.seq}]")
+    mark = Text(f"[{word} seq={entry.seq}]" + (f" {entry.label}" if entry.label else ""))
     match entry.message:
         case AssistantRow():
             message: Message = AssistantRow((mark,))
         case ToolRow():
             message = replace(entry.message, parts=(mark,))
         case UserRow():
-            kept = tuple(part for part in entry.message.parts if not isinstance(part, Image))
-            is_image = entry.kind == "attachment" and word == "elided"
-            message = UserRow((*kept, mark) if is_image else (mark,))
-    return replace(entry, message=message, tokens=message_tokens(message), state="elided")
-
-
-def apply(entries: Sequence[Entry], found: Marks, policy: Policy) -> list[Entry]:
-    """The entries with what is elided and dropped. From recipe 16 the results of an elided reply
-    leave the request with it.
-    """
-    out = found.elided | found.dropped
-    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in out}
-    # A reply that was brought back brings its results along: they had left with it.
-    back = {entry.seq for entry in entries if entry.batch in found.restored}
-    shown = []
-    for entry in entries:
-        if entry.kind == "result" and entry.batch in gone and policy.pairs:
-            continue
-        if entry.seq in found.dropped:
-            shown.append(stub(entry, "dropped"))
-        elif entry.seq in found.elided and entry.seq not in back:
-            shown.append(stub(entry))
-        else:
-            shown.append(entry)
-    return shown
+            message = UserRow((mark,))
+    return remade(entry, message, "elided")
 
 
 def trim(
@@ -116,20 +100,47 @@ def trim(
     """Applies the marks, and trims if the window is above `line` (tokens, the fixed prefix
     included), down to low water or until nothing is left that may go.
     """
-    shown = apply(entries, found, policy)
-    total = fixed + sum(entry.tokens for entry in shown)
-    if total <= line:
-        return Trimmed(tuple(shown), found.elided, ())
-    target = min(limits.low_water, line)
-    kept = _trim_down(shown, total - target, _protected(shown, limits.protected, policy), policy)
-    states = {entry.seq: entry.state for entry in kept}
-    newly = sorted(
-        before.seq
-        for before in shown
-        if before.seq not in found.elided | found.dropped
-        and states.get(before.seq, "elided") == "elided"
-    )
-    return Trimmed(tuple(kept), found.elided | frozenset(newly), tuple(newly))
+    shown = _apply(entries, found, policy)
+    excess = fixed + sum(entry.tokens for entry in shown) - line
+    if excess > 0:
+        excess += line - min(limits.low_water, line)
+        shown = _trim_down(shown, excess, _protected(shown, limits.protected, policy), policy)
+    newly = _newly(entries, shown, found)
+    return Trimmed(tuple(shown), found.elided | frozenset(newly), newly)
+
+
+def _newly(entries: Sequence[Entry], shown: Sequence[Entry], found: Marks) -> tuple[int, ...]:
+    """What is elided now and was not yet: with an elided reply, its results (ENG-16)."""
+    states = {entry.seq: entry.state for entry in shown}
+    gone = {
+        entry.seq
+        for entry in entries
+        if states.get(entry.seq, "elided") == "elided"
+        and entry.seq > 0
+        and not {entry.seq, entry.batch} & found.dropped
+    }
+    return tuple(sorted(gone - found.elided))
+
+
+def _apply(entries: Sequence[Entry], found: Marks, policy: Policy) -> list[Entry]:
+    """The entries with what is elided and dropped. From recipe 16 the results of an elided reply
+    leave the request with it.
+    """
+    if not found.elided and not found.dropped:
+        return list(entries)
+    out = found.elided | found.dropped
+    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in out}
+    shown = []
+    for entry in entries:
+        if policy.pairs and entry.batch in gone:
+            continue
+        if entry.seq in found.dropped:
+            shown.append(stub(entry, "dropped"))
+        elif entry.seq in found.elided:
+            shown.append(stub(entry))
+        else:
+            shown.append(entry)
+    return shown
 
 
 def _trim_down(
@@ -137,13 +148,13 @@ def _trim_down(
 ) -> list[Entry]:
     """Elides pass by pass, oldest first, until `excess` tokens are gone."""
     current: list[Entry | None] = list(shown)
-    for kind in PASSES:
+    for kinds in PASSES:
         for index, entry in enumerate(shown):
             if excess <= 0:
                 break
-            if entry.kind != kind or entry.seq in safe or not _may_go(entry):
+            if entry.kind not in kinds or entry.seq in safe or not _may_go(entry, policy):
                 continue
-            with_it = _results_of(current, index, entry) if _takes_results(kind, policy) else []
+            with_it = _results_of(current, index, entry) if policy.pairs else []
             stand_in = stub(entry)
             saved = entry.tokens - stand_in.tokens + sum(other.tokens for _, other in with_it)
             if saved <= 0:
@@ -155,12 +166,9 @@ def _trim_down(
     return [entry for entry in current if entry is not None]
 
 
-def _takes_results(kind: EntryKind, policy: Policy) -> bool:
-    return kind == "assistant" and policy.pairs
-
-
-def _may_go(entry: Entry) -> bool:
-    return entry.state != "elided" and entry.whole
+def _may_go(entry: Entry, policy: Policy) -> bool:
+    """From recipe 16 a call that has no result yet keeps its whole batch."""
+    return entry.state != "elided" and (entry.whole or not policy.pairs)
 
 
 def _results_of(

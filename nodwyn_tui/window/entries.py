@@ -1,14 +1,14 @@
 """The entries of a window: a message each, with the log line it came from and its size.
 
-`estimate` is the one size rule of the engine (ENG-13): a token for three UTF-8 bytes of the
-canonical JSON, rounded up per entry. An exact tokenizer never decides what a window holds.
+The size rule of the engine stands here (ENG-13): a token for three UTF-8 bytes of the canonical
+JSON, rounded up per entry. An exact tokenizer never decides what a window holds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from nodwyn_tui.domain.canonical import canonical, message_value, tool_value
-from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.canonical import message_bytes, system_bytes, tools_bytes
+from nodwyn_tui.domain.parts import Block, Call
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
 EntryKind = Literal["user", "attachment", "assistant", "result", "plan", "note", "summary"]
@@ -19,17 +19,20 @@ BYTES_PER_TOKEN = 3
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A message of the window. `batch` is the seq of the reply whose call a result answers;
-    `whole` says of a reply that every call of it has its result.
+    """A message of the window; `data` is its canonical JSON, made once, from which size, digest and
+    prefix all follow. `batch` is the seq of the reply whose call a result answers; `whole` says of
+    a reply and its results that every call has one; `label` is what stays of an image when it goes.
     """
 
     seq: int
     kind: EntryKind
     message: Message
+    data: bytes = field(repr=False, compare=False)
     tokens: int
     state: EntryState = "in"
     batch: int | None = None
     whole: bool = True
+    label: str = ""
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -37,6 +40,25 @@ class Entry:
         if not isinstance(self.message, AssistantRow):
             return ()
         return tuple(part for part in self.message.parts if isinstance(part, Call))
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether opaque blocks go back with it."""
+        return isinstance(self.message, AssistantRow) and any(
+            isinstance(part, Block) for part in self.message.parts
+        )
+
+
+def make(seq: int, kind: EntryKind, message: Message, pixels: int = 0) -> Entry:
+    """An entry; `pixels` is what its images count, in tokens, as their records say."""
+    data = message_bytes(message)
+    return Entry(seq, kind, message, data, size(data) + pixels)
+
+
+def remade(entry: Entry, message: Message, state: EntryState | None = None) -> Entry:
+    """The entry with another message, without images, in its place."""
+    data = message_bytes(message)
+    return replace(entry, message=message, data=data, tokens=size(data), state=state or entry.state)
 
 
 def size(data: bytes) -> int:
@@ -46,9 +68,9 @@ def size(data: bytes) -> int:
 
 def message_tokens(message: Message) -> int:
     """The estimate of one entry."""
-    return size(canonical(message_value(message)))
+    return size(message_bytes(message))
 
 
 def fixed_tokens(system: str, tools: tuple[ToolSpec, ...]) -> int:
     """The estimate of the system prompt and the whole catalogue: the prefix of every request."""
-    return size(canonical(system)) + size(canonical([tool_value(tool) for tool in tools]))
+    return size(system_bytes(system)) + size(tools_bytes(tools))

@@ -36,8 +36,8 @@ class Policy:
     """Opaque provider blocks go back with their reply."""
     wide_reads: bool = False
     """A file read is shown up to twice the result cap."""
-    fresh_after_history: bool = False
-    """Fresh rows after completed history; resets and lasting contexts start the window."""
+    resets: bool = False
+    """A reset starts the window. A lasting context does in every recipe."""
 
 
 ADDED: Mapping[int, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ ADDED: Mapping[int, tuple[str, ...]] = {
     17: ("named_cuts",),
     18: ("blocks",),
     19: ("wide_reads",),
-    20: ("fresh_after_history",),
+    20: ("resets",),
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 

@@ -1,9 +1,9 @@
 """Events to rows: what each kind of event says in a window, before anything is trimmed."""
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.events import (
     AttachImage,
     GatePlan,
@@ -18,7 +18,7 @@ from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinkin
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
 from nodwyn_tui.window import cuts, tasks
-from nodwyn_tui.window.entries import Entry, EntryKind, EntryState, message_tokens
+from nodwyn_tui.window.entries import Entry, EntryState, make, remade
 from nodwyn_tui.window.policy import Policy
 from nodwyn_tui.window.summaries import SUMMARY_HEADER
 
@@ -42,36 +42,40 @@ class Rules:
 def user(event: UserMessage, rules: Rules) -> Entry:
     """A message of the person."""
     if rules.policy.in_conversation:
-        return _entry(event.seq, "user", tasks.task_row(event, rules.recipe))
-    return _entry(event.seq, "user", tasks.bare_row(event.text))
+        return make(event.seq, "user", tasks.task_row(event, rules.recipe))
+    return make(event.seq, "user", tasks.bare_row(event.text))
 
 
 def plan(event: GatePlan, rules: Rules) -> Entry:
     """A recorded plan."""
-    return _entry(event.seq, "plan", tasks.plan_row(event, rules.recipe))
+    return make(event.seq, "plan", tasks.plan_row(event, rules.recipe))
 
 
 def note(event: Note) -> Entry:
     """A remark that is for the model."""
-    return _entry(event.seq, "note", tasks.note_row(event))
+    return make(event.seq, "note", tasks.note_row(event))
 
 
 def summary(event: SummaryAdd) -> Entry:
     """A summary in place of the span that it stands for."""
     row = AssistantRow((Text(f"{SUMMARY_HEADER}\n\n{event.text}"),))
-    return Entry(event.seq, "summary", row, message_tokens(row))
+    return make(event.seq, "summary", row)
 
 
 def attachment(event: AttachImage, rules: Rules) -> Entry:
     """An image: the line that frames it as data, and the image by digest, or why it is withheld."""
     line = Text(event.line or f"{event.name}: an attached image")
     if not rules.policy.images:
-        return _entry(event.seq, "attachment", UserRow((line,)))
+        return make(event.seq, "attachment", UserRow((line,)))
     image = Image(event.sha256, event.mime, event.width, event.height)
     shown = withhold(image, rules.withheld)
-    row = UserRow((line, shown))
-    tokens = message_tokens(row) + (event.tokens if isinstance(shown, Image) else 0)
-    return Entry(event.seq, "attachment", row, tokens)
+    entry = make(
+        event.seq,
+        "attachment",
+        UserRow((line, shown)),
+        event.tokens if isinstance(shown, Image) else 0,
+    )
+    return replace(entry, label=f"image {event.name}, {event.width}x{event.height}")
 
 
 def withhold(image: Image, withheld: Mapping[str, str]) -> Image | Text:
@@ -102,8 +106,7 @@ def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
         return None
     if not any(isinstance(part, Text | Call) for part in parts):
         parts = (*parts, Text(NO_ANSWER))
-    row = AssistantRow(parts)
-    return Entry(event.seq, "assistant", row, message_tokens(row), whole=whole)
+    return replace(make(event.seq, "assistant", AssistantRow(parts)), whole=whole)
 
 
 def without_blocks(entry: Entry) -> Entry:
@@ -113,14 +116,15 @@ def without_blocks(entry: Entry) -> Entry:
     parts = tuple(part for part in entry.message.parts if not isinstance(part, Block))
     if len(parts) == len(entry.message.parts):
         return entry
-    row = AssistantRow(parts or (Text(NO_ANSWER),))
-    return Entry(
-        entry.seq, entry.kind, row, message_tokens(row), entry.state, entry.batch, entry.whole
-    )
+    return remade(entry, AssistantRow(parts or (Text(NO_ANSWER),)))
 
 
-def result(event: ToolResult, call: Call, batch: int, rules: Rules, *, whole: bool) -> Entry:
-    """A call's result: folded, or cut at the cap, with its images."""
+def result(
+    event: ToolResult, call: Call | None, batch: int | None, rules: Rules, *, whole: bool
+) -> Entry:
+    """A call's result: folded, or cut at the cap, with its images. Before recipe 16 it knows
+    neither its call nor the reply that made it.
+    """
     fold = rules.folds.get(event.seq)
     text = event.text if fold is None else fold
     shown = cuts.cut(text, _cap(event, rules), _source(event, call, rules))
@@ -128,25 +132,24 @@ def result(event: ToolResult, call: Call, batch: int, rules: Rules, *, whole: bo
     if fold is not None:
         state = "folded"
     said = text if shown is None else shown
-    images = [withhold(_image(ref), rules.withheld) for ref in event.images]
+    refs = event.images if rules.policy.images else ()
     row = ToolRow(
-        call.id,
-        call.name,
+        call.id if call else event.call_id,
+        call.name if call else event.name,
         event.is_error,
-        (Text(said if said.strip() else NO_OUTPUT), *images),
+        (
+            Text(said if said.strip() else NO_OUTPUT),
+            *(withhold(_image(ref), rules.withheld) for ref in refs),
+        ),
     )
-    pixels = sum(ref.tokens for ref in event.images if ref.sha256 not in rules.withheld)
-    return Entry(event.seq, "result", row, message_tokens(row) + pixels, state, batch, whole)
+    pixels = sum(ref.tokens for ref in refs if ref.sha256 not in rules.withheld)
+    return replace(make(event.seq, "result", row, pixels), state=state, batch=batch, whole=whole)
 
 
 def unanswered(call: Call, batch: int, text: str) -> Entry:
     """The result that a window shows for a call without one; it is no event's."""
     row = ToolRow(call.id, call.name, True, (Text(text),))
-    return Entry(-batch, "result", row, message_tokens(row), batch=batch, whole=False)
-
-
-def _entry(seq: int, kind: EntryKind, row: UserRow) -> Entry:
-    return Entry(seq, kind, row, message_tokens(row))
+    return replace(make(-batch, "result", row), batch=batch, whole=False)
 
 
 def _image(ref: ImageRef) -> Image:
@@ -162,16 +165,13 @@ def _cap(event: ToolResult, rules: Rules) -> int:
     return 2 * cap if _is_read(event) and rules.policy.wide_reads else cap
 
 
-def _source(event: ToolResult, call: Call, rules: Rules) -> cuts.Source:
-    path = _path_of(call) if _is_read(event) else None
+def _source(event: ToolResult, call: Call | None, rules: Rules) -> cuts.Source:
+    path = _path_of(call) if call and _is_read(event) else None
     return cuts.Source(seq=event.seq, read_path=path, named=rules.policy.named_cuts)
 
 
 def _path_of(call: Call) -> str | None:
     """The path a read was asked for; `None` where the arguments do not tell."""
-    try:
-        arguments = json.loads(call.arguments)
-    except ValueError:
-        return None
-    path = arguments.get("path") if isinstance(arguments, dict) else None
+    arguments = read_arguments(call.arguments)
+    path = None if isinstance(arguments, Malformed) else arguments.get("path")
     return path if isinstance(path, str) else None

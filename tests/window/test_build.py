@@ -6,24 +6,11 @@ from typing import Any
 import pytest
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.canonical import message_value
 from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
-from nodwyn_tui.window.build import Shape, Window
+from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.entries import fixed_tokens
-from tests.builders import TOOLS, LogBuilder
-
-
-def texts(window: Window) -> list[str]:
-    """Each message as `role: text`, calls as `name(id)`."""
-
-    def part(value: dict[str, Any]) -> str:
-        return value.get("text") or f"{value['name']}({value['id']})"
-
-    return [
-        f"{row.role}: " + " ".join(part(value) for value in message_value(row)["parts"])
-        for row in window.request.messages
-    ]
+from tests.builders import TOOLS, LogBuilder, texts
 
 
 def test_requests_stand_under_their_header_and_steers_bare() -> None:

@@ -56,6 +56,26 @@ def test_cut_read_is_phrased_as_the_read_that_brings_it_back(
     assert lines[at + 1] == f"code {int(match[2]) + 1}"
 
 
+def test_line_end_at_the_end_begins_no_line() -> None:
+    shown = cut("x = 1\n" * 1_000, 400, Source(seq=7, read_path="a.py"))
+    assert shown is not None
+    assert " of 1000 left out" in shown
+
+
+def test_read_whose_first_line_does_not_fit_is_read_again_from_it() -> None:
+    """The header is no line of the file."""
+    text = "[lines 50-90 of 90; " + "a long note " * 60 + "]\n" + "\n".join(["code"] * 41)
+    shown = cut(text, 200, Source(seq=7, read_path="a.py"))
+    assert shown is not None
+    assert shown.startswith("[lines 50-")
+
+
+def test_long_path_does_not_take_a_cut_over_the_cap() -> None:
+    shown = cut("x = 1\n" * 1_000, 400, Source(seq=7, read_path="deep/" * 100))
+    assert shown is not None
+    assert size(json.dumps(shown).encode()) <= 400
+
+
 def test_result_without_line_ends_keeps_a_marker_by_size() -> None:
     shown = cut("€" * 5_000, 400, Source(seq=9))
     assert shown is not None

@@ -77,18 +77,8 @@ def fold(job: Job) -> Done:
 def run(jobs: Sequence[Job], executor: Open) -> Iterator[Done]:
     """The jobs done, in the order in which they end. `NodwynError` where an executor fails."""
     with executor() as pool:
-        waiting = [pool.submit(fold, job) for job in jobs]
-        try:
-            for future in as_completed(waiting):
-                yield future.result()
-        except BrokenProcessPool as error:
-            raise NodwynError(
-                "a process of the lab was killed, most likely for want of memory: try fewer, with"
-                " --jobs"
-            ) from error
-        finally:
-            for future in waiting:
-                future.cancel()
+        for future in as_completed([pool.submit(fold, job) for job in jobs]):
+            yield future.result()
 
 
 def here(jobs: Sequence[Job]) -> Iterator[Done]:
@@ -98,12 +88,27 @@ def here(jobs: Sequence[Job]) -> Iterator[Done]:
 
 def processes(count: int) -> Open:
     """Processes of this machine, started anew, so that they are the same on every system."""
-    context = multiprocessing.get_context("spawn")
-    return lambda: ProcessPoolExecutor(
-        # Ctrl-C reaches them too, and ends them without a word: what they do is of use to nobody.
-        count, mp_context=context, initializer=signal.signal,
-        initargs=(signal.SIGINT, signal.SIG_DFL),
-    )  # fmt: skip
+
+    @contextlib.contextmanager
+    def started() -> Iterator[Executor]:
+        pool = ProcessPoolExecutor(
+            count,
+            mp_context=multiprocessing.get_context("spawn"),
+            # Ctrl-C reaches them too, and ends them without a word.
+            initializer=signal.signal,
+            initargs=(signal.SIGINT, signal.SIG_DFL),
+        )
+        try:
+            yield pool
+        except BrokenProcessPool as error:
+            raise NodwynError(
+                "a process of the lab was killed, most likely for want of memory: try fewer, with"
+                " --jobs"
+            ) from error
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+    return started
 
 
 def cluster(address: str, patience_s: float = PATIENCE_S) -> Open:
@@ -126,10 +131,13 @@ def cluster(address: str, patience_s: float = PATIENCE_S) -> Open:
         except (OSError, ValueError) as error:
             raise UsageError(f"no Dask scheduler answers at {address!r}: {error}") from error
         with client:
+            executor = client.get_executor()
             try:
-                yield client.get_executor()
+                yield executor
             except (OSError, distributed.KilledWorker) as error:
                 raise NodwynError(f"the Dask cluster at {address} failed: {error}") from error
+            finally:
+                executor.shutdown(wait=False)
 
     return connected
 

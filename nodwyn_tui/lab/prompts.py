@@ -6,9 +6,9 @@ Two prompts share exactly as many pieces as their paths do, whatever the size of
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.canonical import canonical, message_value, tool_value
+from nodwyn_tui.domain.canonical import system_bytes, tools_bytes
 from nodwyn_tui.domain.events import LlmRequest, Parameters
-from nodwyn_tui.domain.request import AssistantRow, Message, ToolRow, ToolSpec, UserRow
+from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.window.build import Window
 from nodwyn_tui.window.entries import Entry, size
 
@@ -20,19 +20,18 @@ Nothing else may stand before the conversation.
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A piece of a prompt: `content` is a message or a text, `tokens` the engine's estimate,
-    `blocks` how many content blocks it has on the wire.
+    """A piece of a prompt: `data` is its canonical JSON, `tokens` the engine's estimate of it,
+    `blocks` how many content blocks it has on the wire; `seq` is its log line's, 0 for none.
     """
 
     seq: int
-    content: Message | str
+    data: bytes
     tokens: int
     blocks: int
 
     def shared_with(self, other: "Piece") -> float:
         """The share of this piece's bytes, 0 to 1, with which the other begins too."""
-        mine, theirs = _data(self.content), _data(other.content)
-        return _shared_bytes(mine, theirs) / len(mine)
+        return _shared_bytes(self.data, other.data) / len(self.data)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +75,7 @@ class Prompts:
     def __init__(self, scales: dict[str, float]) -> None:
         self._scales = scales
         self._names: dict[tuple[int, Hashable], int] = {}
-        self._tools: tuple[tuple[ToolSpec, ...], str] = ((), "[]")
+        self._tools: tuple[tuple[ToolSpec, ...], bytes] = (), tools_bytes(())
 
     def prompt(self, event: LlmRequest, window: Window) -> Prompt:
         """The prompt of a request that was recorded as `event`, as `window` has it."""
@@ -85,7 +84,7 @@ class Prompts:
         path = [self._name(0, (origin, _wire(event.parameters)))]
         tokens, blocks = [0], [0]
         for piece in pieces:
-            path.append(self._name(path[-1], piece.content))
+            path.append(self._name(path[-1], piece.data))
             tokens.append(tokens[-1] + piece.tokens)
             blocks.append(blocks[-1] + piece.blocks)
         scale = self._scales.get(origin, 1.0)
@@ -103,20 +102,21 @@ class Prompts:
         return self._names.setdefault((parent, content), len(self._names) + 1)
 
     def _pieces(self, window: Window) -> tuple[Piece, ...]:
-        system, tools = window.request.system, self._catalogue(window.request.tools)
+        system = system_bytes(window.request.system)
+        tools = self._catalogue(window.request.tools)
         return (
-            Piece(0, tools, size(tools.encode()), 1),
-            Piece(0, system, size(canonical(system)), 1),
+            Piece(0, tools, size(tools), 1),
+            Piece(0, system, size(system), 1),
             *(
-                Piece(entry.seq, entry.message, entry.tokens, len(entry.message.parts))
+                Piece(entry.seq, entry.data, entry.tokens, len(entry.message.parts))
                 for entry in window.entries
             ),
         )
 
-    def _catalogue(self, tools: tuple[ToolSpec, ...]) -> str:
-        """The catalogue as text; mostly the very one of the request before."""
+    def _catalogue(self, tools: tuple[ToolSpec, ...]) -> bytes:
+        """The catalogue's canonical JSON; mostly the very one of the request before."""
         if tools is not self._tools[0]:
-            self._tools = tools, canonical([tool_value(tool) for tool in tools]).decode()
+            self._tools = tools, tools_bytes(tools)
         return self._tools[1]
 
 
@@ -131,14 +131,6 @@ def _history(entries: Sequence[Entry]) -> int:
     while count and entries[count - 1].kind in ("user", "attachment"):
         count -= 1
     return count + FIXED if count else 0
-
-
-def _data(content: Message | str) -> bytes:
-    match content:
-        case UserRow() | AssistantRow() | ToolRow():
-            return canonical(message_value(content))
-        case _:
-            return content.encode()
 
 
 def _shared_bytes(one: bytes, other: bytes) -> int:

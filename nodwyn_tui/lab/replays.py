@@ -28,6 +28,7 @@ from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.window.build import Shape, Window, build
 from nodwyn_tui.window.contexts import Place, StartTracker
 from nodwyn_tui.window.entries import Entry
+from nodwyn_tui.window.policy import policy_for
 
 UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
 """Frequent lines that stand in no window: left out, they cost no look at every request."""
@@ -58,7 +59,8 @@ def refold(events: Sequence[Event], policy: LabPolicy) -> Iterator[Refolded]:
     of an unknown version.
     """
     log: list[Event] = []
-    tracker, recipe = StartTracker(), None
+    recipe: Recipe | None = None
+    trackers = {resets: StartTracker(resets=resets) for resets in (False, True)}
     shown: dict[int, Window] = {}
     for event in events:
         match event:
@@ -66,9 +68,9 @@ def refold(events: Sequence[Event], policy: LabPolicy) -> Iterator[Refolded]:
                 recipe = policy.recipe_for(event.recipe)
                 own: Event = replace(event, recipe=recipe)
             case LlmRequest():
-                window = build(
-                    log, _known(recipe, event), _shape(event, policy), _at(event, tracker)
-                )
+                known = _known(recipe, event)
+                place = trackers[policy_for(known.version).resets].place
+                window = build(log, known, _shape(event, policy), _at(event, place))
                 former = shown.get(event.ctx)
                 yield Refolded(request=event, window=window, left=_left(former, window))
                 shown[event.ctx] = window
@@ -77,7 +79,8 @@ def refold(events: Sequence[Event], policy: LabPolicy) -> Iterator[Refolded]:
                 own = event
         if not isinstance(own, UNSEEN) and not _withdrawn(own, policy):
             log.append(own)
-        tracker.feed(own)
+        for tracker in trackers.values():
+            tracker.feed(own)
 
 
 def answered(events: Sequence[Event]) -> Mapping[int, LlmResponse]:
@@ -121,8 +124,8 @@ def _shape(recorded: LlmRequest, policy: LabPolicy) -> Shape:
     )
 
 
-def _at(event: LlmRequest, tracker: StartTracker) -> Place:
-    return tracker.place if event.ctx == tracker.place.ctx else Place(event.ctx, 0)
+def _at(event: LlmRequest, place: Place) -> Place:
+    return place if event.ctx == place.ctx else Place(event.ctx, 0)
 
 
 def _withdrawn(event: Event, policy: LabPolicy) -> bool:

@@ -43,7 +43,7 @@ class Sender:
         contents = (*FIXED, *words)
         paths = [(origin, *contents[:count]) for count in range(len(contents) + 1)]
         pieces = [
-            Piece(self._seqs.setdefault(word, len(self._seqs)), word, tokens, 1)
+            Piece(self._seqs.setdefault(word, len(self._seqs)), word.encode(), tokens, 1)
             for word in contents
         ]
         before = len(words) if history is None else history

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.errors import ReplayError
+from nodwyn_tui.lab.cache_models import CACHE_MODELS
+from nodwyn_tui.lab.measures import Source, measure
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.lab.replays import refold, scales
 from nodwyn_tui.store.log import Log
@@ -16,6 +20,7 @@ from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.policy import ADDED
 from nodwyn_tui.window.replay import replay
 from tests.builders import LogBuilder
+from tests.generated import STEPS, Step, played
 from tests.lab.generator import session
 from tests.lab.record import SCENARIOS, SESSIONS, record
 
@@ -184,3 +189,25 @@ def test_ratio_is_of_what_was_reported() -> None:
     built.request()
     built.reply(Call("c1", "shell", "{}"))
     assert scales(built.events) == {}
+
+
+@settings(deadline=None)
+@given(STEPS, st.sampled_from(list(ADDED)))
+def test_any_session_comes_out_as_recorded(steps: list[Step], version: int) -> None:
+    """ENG-30, REL-4: every kind of line in any order, in every recipe."""
+    made = played(steps, version)
+    windows = {step.request.seq: step.window for step in refold(made.events, AS_RECORDED)}
+    for request, window in made.windows:
+        assert windows[request.seq].digest == request.digest
+        assert windows[request.seq].newly == window.newly
+
+
+@settings(deadline=None)
+@given(STEPS, st.sampled_from(list(ADDED)))
+def test_figures_hold_for_any_session_under_any_recipe(steps: list[Step], version: int) -> None:
+    """Every cache model reads less than the prompt, and writes no more than was read anew."""
+    source = Source("made up", played(steps).events)
+    policy = LabPolicy(recipe=version, high=1_500, folds=False)
+    for row in measure(source, policy, list(CACHE_MODELS), None):
+        assert 0 <= row.cached_tokens < row.prompt_tokens
+        assert 0 <= row.written_tokens <= row.uncached_tokens

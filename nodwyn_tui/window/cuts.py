@@ -9,7 +9,8 @@ from nodwyn_tui.window.entries import BYTES_PER_TOKEN, size
 MARKER_ROOM = 240
 """Bytes kept free for the marker's line, besides a path in it."""
 
-_RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
+RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
+"""What a ranged read begins with: its first and last line, and how many the file has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +81,7 @@ def _cost(text: str, start: int, end: int, room: int) -> int:
 
 def _lines_marker(text: str, first: int, last: int, source: Source) -> str:
     """Lines `first` to `last` of the result are left out, both counted from 1."""
-    header = _RANGE_HEADER.match(text)
+    header = RANGE_HEADER.match(text)
     total = text.count("\n") + (not text.endswith("\n"))
     if source.read_path is None:
         return (

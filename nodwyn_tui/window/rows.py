@@ -122,8 +122,8 @@ def without_blocks(entry: Entry) -> Entry:
 def result(
     event: ToolResult, call: Call | None, batch: int | None, rules: Rules, *, whole: bool
 ) -> Entry:
-    """A call's result: folded, or cut at the cap, with its images. Before recipe 16 it knows
-    neither its call nor the reply that made it.
+    """A call's result: folded, or cut at the cap, with its images, which a fold stands for too.
+    Before recipe 16 it knows neither its call nor the reply that made it.
     """
     fold = rules.folds.get(event.seq)
     text = event.text if fold is None else fold
@@ -132,7 +132,7 @@ def result(
     if fold is not None:
         state = "folded"
     said = text if shown is None else shown
-    refs = event.images if rules.policy.images else ()
+    refs = event.images if rules.policy.images and fold is None else ()
     row = ToolRow(
         call.id if call else event.call_id,
         call.name if call else event.name,

@@ -7,6 +7,7 @@ old logs replay.
 """
 
 import asyncio
+import itertools
 import os
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -28,6 +29,8 @@ SESSIONS = Path(__file__).parent / "sessions"
 BEGAN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 SMALL = 24_000
 """A context in which sessions of a few files are trimmed."""
+
+BESIDE = (ev.Approval, ev.ToolResult)
 
 Scenario = Callable[[Rig], Awaitable[None]]
 
@@ -153,7 +156,20 @@ async def record(name: str, folder: Path) -> bytes:
 def levelled(events: Sequence[ev.Event], name: str) -> list[ev.Event]:
     """The events with the ids, times and paths that every recording has."""
     session = f"{BEGAN:%Y%m%dT%H%M%SZ}-{sha256(name.encode())[:8]}"
-    return [_levelled(event, session) for event in events]
+    return [_levelled(event, session) for event in _in_one_order(events)]
+
+
+def _in_one_order(events: Sequence[ev.Event]) -> list[ev.Event]:
+    """Calls side by side end in an order of their own. Here the last one always ends first."""
+    level: list[ev.Event] = []
+    for _, some in itertools.groupby(events, lambda event: isinstance(event, BESIDE)):
+        found = list(some)
+        if isinstance(found[0], BESIDE):
+            ordered = sorted(found, key=lambda event: event.call_id, reverse=True)
+            ordered.sort(key=lambda event: event.type)
+            found = [replace(to, seq=at.seq) for to, at in zip(ordered, found, strict=True)]
+        level += found
+    return level
 
 
 def _levelled(event: ev.Event, session: str) -> ev.Event:

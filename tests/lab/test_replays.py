@@ -59,7 +59,7 @@ async def test_recording_again_gives_the_same_bytes(tmp_path: Path, home: Path) 
     second.mkdir()
     for folder in (first, second):
         (folder / "home").symlink_to(home)
-    assert await record("plans", first) == await record("plans", second)
+    assert await record("parallel", first) == await record("parallel", second)
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

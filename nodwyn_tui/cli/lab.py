@@ -24,7 +24,7 @@ from nodwyn_tui.lab.running import Done, Job
 from nodwyn_tui.system.atomic import write_whole
 
 ALL = "all"
-FOLDS = {"recorded": None, "off": False}
+FOLDS = {"recorded": None, "on": True, "off": False}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--high", metavar="N", help="the high mark, in tokens")
     add("--low", metavar="N", help="the low mark, in tokens")
     add("--cap", metavar="N", help="the cap of a result, in tokens")
-    add("--folds", metavar="on/off", help="whether folded results are shown folded (recorded, off)")
+    add("--folds", metavar="F", help="stale results folded: on, off, or as recorded")
     add("--order", metavar="O", help="where fresh rows stand (off)")
     add("--cache-model", metavar="M", default=ALL, help=f"{', '.join(CACHE_MODELS)} (all)")
     add("--price", metavar="I,C,W,O", help="dollars a million tokens: input,cached,write,output")
@@ -136,7 +136,7 @@ def _folds(words: str | None) -> list[bool | None]:
     found = []
     for word in ["recorded"] if words is None else words.split(","):
         if word.strip() not in FOLDS:
-            raise UsageError(f"--folds takes {' or '.join(FOLDS)}, not {word.strip()!r}")
+            raise UsageError(f"--folds takes {', '.join(FOLDS)}, not {word.strip()!r}")
         found.append(FOLDS[word.strip()])
     return found
 

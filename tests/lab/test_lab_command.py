@@ -58,7 +58,7 @@ def test_table_and_bars_of_one_log() -> None:
         (("--recipe", "5"), "recipe version 5 is not documented"),
         (("--high", "many"), "--high takes whole numbers of tokens"),
         (("--cache-model", "magic"), "there is no cache model 'magic'; there are: kv-slot"),
-        (("--folds", "some"), "--folds takes recorded or off"),
+        (("--folds", "some"), "--folds takes recorded, on, off"),
     ],
 )
 def test_what_cannot_be_folded_is_a_usage_error(options: tuple[str, str], words: str) -> None:

@@ -131,6 +131,21 @@ def test_folds_off_shows_results_whole() -> None:
     assert b"(stale)" not in whole
 
 
+def test_folds_on_are_made_where_the_prefix_changes_anyway() -> None:
+    """ENG-21, ENG-30: at a trim, never before."""
+    built = LogBuilder(max_result_tokens=2_000, low_water=1_800)
+    built.user()
+    for number in range(8):
+        built.exchange(f"c{number}", "x" * 900, "fs-read", '{"path":"same.txt"}')
+    built.request()
+    steps = list(refold(built.events, LabPolicy(folds=True)))
+    folded = ["folded" in {entry.state for entry in step.window.entries} for step in steps]
+    recorded = list(refold(built.events, AS_RECORDED))
+    trims = [number for number, step in enumerate(recorded) if step.left]
+    assert folded.index(True) == trims[0]
+    assert len(steps[-1].window.elided) < len(recorded[-1].window.elided)
+
+
 def test_sub_context_is_built_as_its_own() -> None:
     """ENG-23: its requests are in its context, and leave the conversation's figures alone."""
     built = LogBuilder()

@@ -30,6 +30,8 @@ CONVERSATION = 0
 DECLARED = (ResultFold, WindowEdit, SummaryAdd, SummaryRevoke)
 """Lines about other lines, by their seqs: they count whichever context they were recorded in."""
 
+RECIPES = (SessionStart, SessionResume, SessionRecipe)
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -147,4 +149,4 @@ def narrow(events: Sequence[Event], at: Place) -> list[Event]:
 
 
 def _outlasts_a_rewind(event: Event) -> bool:
-    return isinstance(event, (*DECLARED, LlmRequest, SessionStart, SessionResume, SessionRecipe))
+    return isinstance(event, (*DECLARED, *RECIPES, LlmRequest))

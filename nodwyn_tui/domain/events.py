@@ -125,6 +125,11 @@ class UserMessage(Event):
     via: Literal["prompt", "steer", "continue", "shell"] = "prompt"
     rejected: bool = False
 
+    @property
+    def starts_run(self) -> bool:
+        """Whether a run of the conversation begins with it."""
+        return self.via in ("prompt", "continue") and not self.rejected
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserQueued(Event):

@@ -33,8 +33,8 @@ ORDINARY = Shape()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
-    `estimate` is the whole request's. `elided` is everything elided, `newly` what this one adds;
-    `hidden` are results that left the request with their reply.
+    `estimate` is the whole request's. `elided` is everything elided, also the results that left
+    with their reply; `newly` is what this request adds to it.
     """
 
     request: Request
@@ -43,7 +43,6 @@ class Window:
     estimate: int
     elided: frozenset[int]
     newly: tuple[int, ...]
-    hidden: frozenset[int]
     tape: Tape = field(repr=False, compare=False)
 
     @property
@@ -89,7 +88,6 @@ def build(
     final = (
         _valid(trimmed.entries, shown, rules, trimmed.newly) if trimmed.newly else trimmed.entries
     )
-    kept = {entry.seq for entry in final}
     tools = _offered(recipe.tools, shape, policy, opened)
     cap = recipe.max_output if policy.reply_cap else 0
     return Window(
@@ -99,7 +97,6 @@ def build(
         estimate=fixed + sum(entry.tokens for entry in final),
         elided=trimmed.elided,
         newly=trimmed.newly,
-        hidden=frozenset(e.seq for e in found if e.seq > 0 and e.seq not in kept),
         tape=tape.start(system, tools, cap).extended([entry.data for entry in final]),
     )
 

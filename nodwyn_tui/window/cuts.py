@@ -9,6 +9,9 @@ from nodwyn_tui.window.entries import BYTES_PER_TOKEN, size
 MARKER_ROOM = 240
 """Bytes kept free for the marker's line, besides a path in it."""
 
+MOST_PER_CHARACTER = 6
+"""Bytes that JSON spends on a character at the most."""
+
 RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
 """What a ranged read begins with: its first and last line, and how many the file has."""
 
@@ -24,12 +27,18 @@ class Source:
     named: bool = True
 
 
-def cut(text: str, cap: int, source: Source) -> str | None:
-    """`text` within `cap` tokens, or `None` if it fits as it is. Costs what is shown, not what is
-    left out.
+def fits(text: str, cap: int) -> bool:
+    """Whether `text` is within `cap` tokens as it is."""
+    room = cap * BYTES_PER_TOKEN
+    if len(text) * MOST_PER_CHARACTER + 2 <= room:
+        return True
+    return len(text) < room and size(_encoded(text)) <= cap
+
+
+def cut(text: str, cap: int, source: Source) -> str:
+    """What is shown of a text that does not fit `cap` tokens. Costs what is shown, not what is left
+    out.
     """
-    if len(text) < cap * BYTES_PER_TOKEN and size(_encoded(text)) <= cap:
-        return None
     marker = MARKER_ROOM + len(_encoded(source.read_path or ""))
     room = max(cap * BYTES_PER_TOKEN - marker, BYTES_PER_TOKEN)
     if not source.named:

@@ -49,10 +49,20 @@ class Entry:
         )
 
 
-def make(seq: int, kind: EntryKind, message: Message, pixels: int = 0) -> Entry:
+def make(  # noqa: PLR0913 - an entry's own fields, without what follows from its message
+    seq: int,
+    kind: EntryKind,
+    message: Message,
+    *,
+    pixels: int = 0,
+    state: EntryState = "in",
+    batch: int | None = None,
+    whole: bool = True,
+    label: str = "",
+) -> Entry:
     """An entry; `pixels` is what its images count, in tokens, as their records say."""
     data = message_bytes(message)
-    return Entry(seq, kind, message, data, size(data) + pixels)
+    return Entry(seq, kind, message, data, size(data) + pixels, state, batch, whole, label)
 
 
 def remade(entry: Entry, message: Message, state: EntryState | None = None) -> Entry:

@@ -55,7 +55,7 @@ def due(events: Sequence[Event], window: Window, moment: Moment) -> tuple[Fold, 
     All there are at a moment when the prefix changes anyway; else the latest ones, as many as save
     most after what they cost, or none.
     """
-    seen = {entry.seq for entry in window.entries} | window.elided | window.hidden
+    seen = {entry.seq for entry in window.entries} | window.elided
     told = [e for e in events if not isinstance(e, ToolResult | LlmResponse) or e.seq in seen]
     cut = {entry.seq for entry in window.entries if entry.state == "cut"}
     found = {fold.target: fold for fold in (*superseded_failures(told), *stale_reads(told, cut))}

@@ -141,7 +141,6 @@ class Rolling:
             estimate=estimate,
             elided=was.elided,
             newly=(),
-            hidden=was.hidden,
             tape=was.tape.extended([entry.data for entry in new]),
         )
 

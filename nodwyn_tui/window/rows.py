@@ -1,7 +1,7 @@
 """Events to rows: what each kind of event says in a window, before anything is trimmed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.events import (
@@ -69,13 +69,13 @@ def attachment(event: AttachImage, rules: Rules) -> Entry:
         return make(event.seq, "attachment", UserRow((line,)))
     image = Image(event.sha256, event.mime, event.width, event.height)
     shown = withhold(image, rules.withheld)
-    entry = make(
+    return make(
         event.seq,
         "attachment",
         UserRow((line, shown)),
-        event.tokens if isinstance(shown, Image) else 0,
+        pixels=event.tokens if isinstance(shown, Image) else 0,
+        label=f"image {event.name}, {event.width}x{event.height}",
     )
-    return replace(entry, label=f"image {event.name}, {event.width}x{event.height}")
 
 
 def withhold(image: Image, withheld: Mapping[str, str]) -> Image | Text:
@@ -106,7 +106,7 @@ def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
         return None
     if not any(isinstance(part, Text | Call) for part in parts):
         parts = (*parts, Text(NO_ANSWER))
-    return replace(make(event.seq, "assistant", AssistantRow(parts)), whole=whole)
+    return make(event.seq, "assistant", AssistantRow(parts), whole=whole)
 
 
 def without_blocks(entry: Entry) -> Entry:
@@ -126,12 +126,11 @@ def result(
     Before recipe 16 it knows neither its call nor the reply that made it.
     """
     fold = rules.folds.get(event.seq)
-    text = event.text if fold is None else fold
-    shown = cuts.cut(text, _cap(event, rules), _source(event, call, rules))
-    state: EntryState = "in" if shown is None else "cut"
-    if fold is not None:
-        state = "folded"
-    said = text if shown is None else shown
+    state: EntryState = "in" if fold is None else "folded"
+    said, cap = event.text if fold is None else fold, _cap(event, rules)
+    if not cuts.fits(said, cap):
+        said = cuts.cut(said, cap, _source(event, call, rules))
+        state = "cut" if fold is None else "folded"
     refs = event.images if rules.policy.images and fold is None else ()
     row = ToolRow(
         call.id if call else event.call_id,
@@ -143,13 +142,13 @@ def result(
         ),
     )
     pixels = sum(ref.tokens for ref in refs if ref.sha256 not in rules.withheld)
-    return replace(make(event.seq, "result", row, pixels), state=state, batch=batch, whole=whole)
+    return make(event.seq, "result", row, pixels=pixels, state=state, batch=batch, whole=whole)
 
 
 def unanswered(call: Call, batch: int, text: str) -> Entry:
     """The result that a window shows for a call without one; it is no event's."""
     row = ToolRow(call.id, call.name, True, (Text(text),))
-    return replace(make(-batch, "result", row), batch=batch, whole=False)
+    return make(-batch, "result", row, batch=batch, whole=False)
 
 
 def _image(ref: ImageRef) -> Image:

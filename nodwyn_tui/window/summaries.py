@@ -82,13 +82,7 @@ def _may_stand(add: SummaryAdd, shown: Sequence[Event], events: Sequence[Event],
 
 def _border(events: Sequence[Event]) -> int:
     """The seq at which the latest user turns begin; a steer message begins none."""
-    turns = [
-        event.seq
-        for event in events
-        if isinstance(event, UserMessage)
-        and not event.rejected
-        and event.via in ("prompt", "continue")
-    ]
+    turns = [e.seq for e in events if isinstance(e, UserMessage) and e.starts_run]
     return turns[-KEPT_TURNS] if len(turns) >= KEPT_TURNS else 0
 
 

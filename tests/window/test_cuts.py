@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain.parts import Call
-from nodwyn_tui.window.cuts import Source, cut
+from nodwyn_tui.window import cuts
+from nodwyn_tui.window.cuts import Source
 from nodwyn_tui.window.entries import size
 from tests.builders import LogBuilder
+
+
+def cut(text: str, cap: int, source: Source) -> str | None:
+    """What is shown of `text`; `None` if it fits as it is."""
+    return None if cuts.fits(text, cap) else cuts.cut(text, cap, source)
 
 
 def test_result_within_the_cap_stays_as_it_is() -> None:
@@ -93,6 +99,7 @@ def test_cut_is_within_the_cap_and_deterministic(text: str, cap: int) -> None:
     assert shown == cut(text, cap, Source(seq=1))
     final = text if shown is None else shown
     assert size(json.dumps(final, ensure_ascii=False).encode()) <= cap
+    assert (shown is None) == (size(json.dumps(text, ensure_ascii=False).encode()) <= cap)
 
 
 def test_file_read_is_allowed_twice_the_cap() -> None:

@@ -1,13 +1,15 @@
 """Little logs in few lines: a recipe, and a builder that numbers events as the log does."""
 
 import dataclasses
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.canonical import message_value
 from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.summaries import source_digest
 
 TOOLS = (
     ToolSpec(
@@ -54,14 +56,66 @@ class LogBuilder:
         self.events: list[ev.Event] = []
         self.recipe = recipe(**changes)
         self.run = 0
+        self.ctx = 0
         self.add(ev.SessionStart(session="s", workspace="/w", app="t", recipe=self.recipe))
 
     def add(self, draft: AnyEvent) -> AnyEvent:
         if isinstance(draft, ev.UserMessage) and draft.via in ("prompt", "continue"):
             self.run += 1
-        event = dataclasses.replace(draft, seq=len(self.events) + 1, at="2026-01-01", run=self.run)
+        event = dataclasses.replace(
+            draft,
+            seq=len(self.events) + 1,
+            at="2026-01-01",
+            run=self.run,
+            ctx=draft.ctx or self.ctx,
+        )
         self.events.append(event)
         return event
+
+    def image(self, sha256: str = "ab", tokens: int = 100) -> ev.AttachImage:
+        return self.add(
+            ev.AttachImage(
+                sha256=sha256, name="shot.png", mime="image/png", bytes=9, width=10, height=20,
+                tokens=tokens, host="h", line="[image shot.png, data]",
+            )
+        )  # fmt: skip
+
+    def fold(self, target: int, text: str = "folded", why: str = "stale") -> ev.ResultFold:
+        return self.add(ev.ResultFold(target=target, text=text, why=why))
+
+    def compact(self, note: str = "so far") -> ev.ContextOpen:
+        """A lasting context that begins with a handover note; the conversation goes on in it."""
+        opened = self.add(
+            ev.ContextOpen(
+                id=len(self.events) + 1, parent=self.ctx, kind="compaction", lasting=True
+            )
+        )
+        self.ctx = opened.id
+        self.add(ev.Note(text=note, audience="model", why="handover"))
+        return opened
+
+    def widen(self, opened: ev.ContextOpen) -> None:
+        """Closes a lasting context again."""
+        self.add(ev.ContextClose(id=opened.id))
+        self.ctx = opened.parent
+
+    def resume(self, **changes: Any) -> None:
+        """The session is opened again; `changes` make its recipe another."""
+        self.recipe = recipe(**changes) if changes else self.recipe
+        self.add(ev.SessionResume(session="s", workspace="/w", app="t", recipe=self.recipe))
+
+    def edit(self, target: int, action: Literal["drop", "restore"]) -> ev.WindowEdit:
+        return self.add(ev.WindowEdit(target=target, action=action))
+
+    def rewind(self, to: int, why: Literal["undo", "edit"] = "edit") -> ev.WindowRewind:
+        return self.add(ev.WindowRewind(to=to, why=why))
+
+    def clear(self) -> ev.WindowReset:
+        return self.add(ev.WindowReset(kind="manual", reason="clear"))
+
+    def summary(self, first: int, last: int, text: str = "in short") -> ev.SummaryAdd:
+        digest = source_digest(self.events, first, last)
+        return self.add(ev.SummaryAdd(first=first, last=last, text=text, source_digest=digest))
 
     def user(self, text: str = "do it", **fields: Any) -> ev.UserMessage:
         return self.add(ev.UserMessage(text=text, **fields))
@@ -78,16 +132,23 @@ class LogBuilder:
                 elided=window.newly,
                 high_water=shape.high_water,
                 no_tools=shape.no_tools,
+                withheld_images=tuple(
+                    ev.WithheldImage(sha256=digest, reason=why)
+                    for digest, why in shape.withheld.items()
+                ),
                 offered_tools=shape.offered_tools,
             )
         )
         return event, window
 
-    def reply(self, *parts: ReplyPart | str, finish: str | None = None) -> ev.LlmResponse:
+    def reply(
+        self, *parts: ReplyPart | str, finish: str | None = None, req: int | None = None
+    ) -> ev.LlmResponse:
         made = tuple(Text(part) if isinstance(part, str) else part for part in parts)
         calls = [part for part in made if isinstance(part, Call)]
         said = finish or ("calls" if calls else "stop")
-        response = self.add(ev.LlmResponse(req=len(self.events), parts=made, finish=said))
+        asked = len(self.events) if req is None else req
+        response = self.add(ev.LlmResponse(req=asked, parts=made, finish=said))
         for call in calls:
             self.add(
                 ev.ToolCall(
@@ -112,3 +173,23 @@ class LogBuilder:
 
 def thinking(text: str) -> Thinking:
     return Thinking(text)
+
+
+def texts(window: Window) -> list[str]:
+    """Each message as `role: text`; a call as `name(id)`, an image by its digest."""
+
+    def part(value: dict[str, Any]) -> str:
+        match value["type"]:
+            case "call":
+                return f"{value['name']}({value['id']})"
+            case "image":
+                return f"<{value['sha256']}>"
+            case "block":
+                return f"<{value['data']}>"
+            case _:
+                return str(value["text"])
+
+    return [
+        f"{row.role}: " + " ".join(part(value) for value in message_value(row)["parts"])
+        for row in window.request.messages
+    ]

@@ -2,7 +2,7 @@
 
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.window.build import Shape, build
+from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.entries import fixed_tokens, message_tokens
 from nodwyn_tui.window.tasks import task_row
 
@@ -27,7 +27,7 @@ def too_long(message: ev.UserMessage, conversation: Conversation) -> ev.BudgetBl
         )
     if conversation.window().estimate + own <= ceiling:
         return None
-    with_it = build([*conversation.events, message], recipe, Shape(high_water=0))
+    with_it = conversation.window(Shape(high_water=0), message)
     if with_it.estimate <= ceiling:
         return None
     return ev.BudgetBlocked(

@@ -15,7 +15,8 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
-from nodwyn_tui.window.build import ORDINARY, Following, Shape, Window
+from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.rolling import Rolling
 
 Emit = Callable[[up.UpEvent], None]
 
@@ -40,7 +41,7 @@ class Conversation:
         self.forecast = Forecast()
         self.changed_files: set[str] = set()
         self._recipe: ev.RecipeEvent | None = None
-        self._following: Following | None = None
+        self._rolling = Rolling()
         self._emit, self._want_log = emit, want_log
         self._unsaved = 0
         self._asked: ev.LlmRequest | None = None
@@ -87,13 +88,9 @@ class Conversation:
         assert self._recipe is not None, "a session that is asked has a recipe"
         return self._recipe.recipe
 
-    def window(self, shape: Shape = ORDINARY) -> Window:
-        """The next request's window."""
-        if self._following is None:
-            self._following = Following(self.recipe)
-            for event in self.events:
-                self._following.feed(event)
-        return self._following.window(shape)
+    def window(self, shape: Shape = ORDINARY, *drafts: ev.Event) -> Window:
+        """The next request's window; with `drafts`, as if they were recorded."""
+        return self._rolling.window(self.recipe, shape, *drafts)
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
@@ -118,11 +115,10 @@ class Conversation:
 
     def _fold(self, event: ev.Event) -> None:
         self.events.append(event)
-        if self._following is not None:
-            self._following.feed(event)
+        self._rolling.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
-                self._recipe, self._following = event, None
+                self._recipe = event
                 self.markers |= has_marker(event.recipe.system)
             case ev.UserMessage():
                 self._run_start = event.seq if event.starts_run else self._run_start

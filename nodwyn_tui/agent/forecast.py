@@ -2,7 +2,6 @@
 counts of a prompt were from the estimate.
 """
 
-from collections import deque
 from collections.abc import Sequence
 
 from nodwyn_tui.agent.target import Target
@@ -10,21 +9,19 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.window import prefix
 from nodwyn_tui.window.build import Window
-from nodwyn_tui.window.entries import BYTES_PER_TOKEN, Piece
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import Prediction, Sent
 from nodwyn_tui.window.replay import replay
-
-REMEMBERED = 8
-"""Requests an origin that are compared with: a cache that old is gone, or was never there."""
+from nodwyn_tui.window.tape import Trail
 
 
 class Forecast:
     """Follows requests and replies; predicts the next request's cached tokens."""
 
     def __init__(self) -> None:
-        self._sent: dict[str, deque[Sent]] = {}
+        self._sent: list[Sent] = []
         self._ratios: dict[str, float] = {}
-        self._pending: tuple[ev.LlmRequest, tuple[Piece, ...]] | None = None
+        self._pending: tuple[ev.LlmRequest, Trail] | None = None
 
     def recall(self, events: Sequence[ev.Event]) -> None:
         """What earlier processes sent last to each origin, rebuilt: a resume predicts too."""
@@ -34,23 +31,20 @@ class Forecast:
             if isinstance(event, ev.LlmRequest) and event.seq in replies:
                 latest[event.model.origin] = event
                 self._calibrate(event, replies[event.seq])
-        for request in latest.values():
+        for request in sorted(latest.values(), key=lambda event: event.seq):
             try:
                 window = replay(events, request.seq)
             except ReplayError:
                 continue  # it needs a lost event; nothing is predicted from it
-            self._keep(request, window.pieces(), replies[request.seq])
+            self._keep(request, window.trail, replies[request.seq])
 
     def predict(
         self, window: Window, target: Target, events: Sequence[ev.Event]
-    ) -> tuple[Prediction, tuple[Piece, ...]]:
-        """The prediction for a request, and its pieces for `sent`."""
-        made = window.pieces()
-        known = sorted(
-            (sent for kept in self._sent.values() for sent in kept), key=lambda sent: sent.seq
-        )
+    ) -> tuple[Prediction, Trail]:
+        """The prediction for a request, and its trail for `sent`."""
+        made = window.trail
         prediction = prefix.predict(
-            known,
+            self._sent,
             made,
             (target.ref.origin, target.parameters),
             events,
@@ -59,7 +53,7 @@ class Forecast:
         )
         return prediction, made
 
-    def sent(self, request: ev.LlmRequest, made: tuple[Piece, ...]) -> None:
+    def sent(self, request: ev.LlmRequest, made: Trail) -> None:
         """A request went out; its reply will say what the prompt was."""
         self._pending = (request, made)
 
@@ -81,9 +75,9 @@ class Forecast:
         """
         return self._ratios.get(origin, 1.0)
 
-    def _keep(self, request: ev.LlmRequest, made: tuple[Piece, ...], reply: ev.LlmResponse) -> None:
-        kept = self._sent.setdefault(request.model.origin, deque(maxlen=REMEMBERED))
-        kept.append(prefix.sent(request, made, reply.usage.prompt_tokens))
+    def _keep(self, request: ev.LlmRequest, made: Trail, reply: ev.LlmResponse) -> None:
+        sent = prefix.sent(request, made, reply.usage.prompt_tokens)
+        self._sent = prefix.remember(self._sent, sent)
 
     def _calibrate(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
         if reply.usage.prompt_tokens:

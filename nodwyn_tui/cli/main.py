@@ -19,6 +19,7 @@ commands:
   nodwyn run -p TEXT         one run without the screen; see nodwyn run --help
   nodwyn replay ID           print a session, or one request rebuilt and verified
   nodwyn cache ID            what each request read from the prompt cache
+  nodwyn lab PATH…           recorded sessions under other policies; see nodwyn lab --help
   nodwyn sessions list       the sessions of this workspace
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
@@ -88,6 +89,12 @@ def _cache(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _lab(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.lab import run
+
+    return run(arguments)
+
+
 def _sessions(arguments: Sequence[str]) -> int:
     from nodwyn_tui.cli.sessions import run
 
@@ -106,6 +113,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": _run,
     "replay": _replay,
     "cache": _cache,
+    "lab": _lab,
     "sessions": _sessions,
     "_worker": _worker,
 }

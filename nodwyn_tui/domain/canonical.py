@@ -86,10 +86,12 @@ def event_line(event: Event) -> dict[str, Json]:
     )
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(value: Json) -> bytes:
     """Canonical JSON: keys sorted, no spaces, UTF-8."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return text.encode("utf-8")
+    return _ENCODER.encode(value).encode("utf-8")
 
 
 def sha256(data: bytes) -> str:
@@ -154,3 +156,28 @@ def request_value(request: Request) -> Json:
 def request_bytes(request: Request) -> bytes:
     """What the digest covers, and what `replay --window` prints."""
     return canonical(request_value(request))
+
+
+def system_bytes(system: str) -> bytes:
+    """A request's system prompt within its canonical JSON."""
+    return canonical(system)
+
+
+def tools_bytes(tools: tuple[ToolSpec, ...]) -> bytes:
+    """A request's catalogue within its canonical JSON."""
+    return canonical([tool_value(tool) for tool in tools])
+
+
+def message_bytes(message: Message) -> bytes:
+    """A message within its request's canonical JSON, where commas stand between messages."""
+    return canonical(message_value(message))
+
+
+def before_messages(max_output: int) -> bytes:
+    """A request's canonical JSON up to its first message."""
+    return b'{"max_output":%d,"messages":[' % max_output
+
+
+def after_messages(system: bytes, tools: bytes) -> bytes:
+    """A request's canonical JSON from its last message on."""
+    return b'],"system":%b,"tools":%b}' % (system, tools)

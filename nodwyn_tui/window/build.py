@@ -1,28 +1,30 @@
 """(events, recipe) → request: the one door of the engine (ENG-12)."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from nodwyn_tui.domain.canonical import canonical, sha256
-from nodwyn_tui.domain.events import Event
+from nodwyn_tui.domain.events import ContextOpen, Event, ResultFold
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import Request, ToolSpec
-from nodwyn_tui.window import elision
-from nodwyn_tui.window.entries import Entry, Piece, fixed_parts, piece_of, size
-from nodwyn_tui.window.policy import policy_for
-from nodwyn_tui.window.rows import Rows
+from nodwyn_tui.window import blocks, contexts, elision, rows, sequence, summaries, tape, tasks
+from nodwyn_tui.window.contexts import Place
+from nodwyn_tui.window.entries import Entry, fixed_tokens
+from nodwyn_tui.window.policy import Policy, policy_for
+from nodwyn_tui.window.tape import Tape, Trail
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """What a request departs in from the session's rule; recorded by `llm.req`.
 
-    `high_water` is a trim line of its own (headroom, or a forced trim), in tokens.
+    `high_water` is a trim line of its own (headroom, or a forced trim), in tokens; `withheld` names
+    images by digest and why they are not sent.
     """
 
     no_tools: bool = False
     offered_tools: tuple[str, ...] | None = None
     high_water: int | None = None
+    withheld: Mapping[str, str] = field(default_factory=dict)
 
 
 ORDINARY = Shape()
@@ -31,7 +33,8 @@ ORDINARY = Shape()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
-    `estimate` is the whole request's. `elided` is everything elided, `newly` what this one adds.
+    `estimate` is the whole request's. `elided` is everything elided, also the results that left
+    with their reply; `newly` is what this request adds to it.
     """
 
     request: Request
@@ -40,74 +43,110 @@ class Window:
     estimate: int
     elided: frozenset[int]
     newly: tuple[int, ...]
-
-    def canonical(self) -> bytes:
-        """What `request_bytes` gives of the request, joined from what the entries hold."""
-        system, tools = fixed_parts(self.request.system, self.request.tools)
-        messages = b",".join(entry.data for entry in self.entries)
-        cap = canonical(self.request.max_output)
-        return b'{"max_output":%b,"messages":[%b],"system":%b,"tools":%b}' % (
-            *(cap, messages, system, tools),
-        )
+    tape: Tape = field(repr=False, compare=False)
 
     @property
     def digest(self) -> str:
         """The SHA-256 of the request's canonical JSON, hex."""
-        return sha256(self.canonical())
+        return self.tape.digest
 
-    def pieces(self) -> tuple[Piece, ...]:
-        """The prompt in reading order. The reply cap is no part of it."""
-        fixed = fixed_parts(self.request.system, self.request.tools)
-        return (*map(piece_of, fixed), *(entry.piece for entry in self.entries))
-
-
-def build(events: Sequence[Event], recipe: Recipe, shape: Shape = ORDINARY) -> Window:
-    """The window of the conversation after `events`. Pure: the same arguments, the same bytes."""
-    following = Following(recipe)
-    for event in events:
-        following.feed(event)
-    return following.window(shape)
+    @property
+    def trail(self) -> Trail:
+        """Names every prefix of the prompt (ENG-28)."""
+        return self.tape.trail
 
 
-class Following:
-    """`build`, event by event: at every point the same window, at the cost of what is new in it
-    (ENG-27). Ends with its recipe.
+def build(
+    events: Sequence[Event], recipe: Recipe, shape: Shape = ORDINARY, at: Place | None = None
+) -> Window:
+    """The window after `events`: of the conversation, or of the context that `at` names.
+
+    Pure: the same arguments, the same bytes. `ReplayError` for a recipe this build cannot execute.
     """
+    policy = policy_for(recipe.version)
+    at = at or contexts.place(events, resets=policy.resets)
+    opened = contexts.opening(events, at.ctx)
+    shown = contexts.narrow(events, at)
+    placed = (
+        summaries.apply(shown, events, at)
+        if policy.summaries and opened is None
+        else summaries.Replaced(shown, {})
+    )
+    rules = rows.Rules(
+        recipe=recipe,
+        policy=policy,
+        folds=_folds(shown) if policy.folds else {},
+        withheld=shape.withheld,
+    )
+    found = _valid(list(sequence.entries(placed, rules)), shown, rules)
+    system = _system(recipe, policy, shown, opened)
+    fixed = fixed_tokens(system, recipe.tools)
+    marks = elision.marks(shown, found, policy)
+    trimmed = elision.trim(
+        found, fixed, recipe.window, trim_line(recipe, policy, shape), marks, policy
+    )
+    final = (
+        _valid(trimmed.entries, shown, rules, trimmed.newly) if trimmed.newly else trimmed.entries
+    )
+    tools = _offered(recipe.tools, shape, policy, opened)
+    cap = recipe.max_output if policy.reply_cap else 0
+    return Window(
+        request=Request(system, tools, cap, tuple(entry.message for entry in final)),
+        entries=tuple(final),
+        fixed=fixed,
+        estimate=fixed + sum(entry.tokens for entry in final),
+        elided=trimmed.elided,
+        newly=trimmed.newly,
+        tape=tape.start(system, tools, cap).extended([entry.data for entry in final]),
+    )
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe, self._headroom = recipe, policy_for(recipe.version).headroom
-        self._rows = Rows(recipe)
-        self._fixed = sum(map(size, fixed_parts(recipe.system, recipe.tools)))
 
-    def feed(self, event: Event) -> None:
-        """The next event of the log."""
-        self._rows.feed(event)
-
-    def window(self, shape: Shape = ORDINARY) -> Window:
-        """The window as it stands."""
-        recipe, rows = self._recipe, self._rows
-        line = recipe.window.high_water
-        if shape.high_water is not None and self._headroom:
-            line = shape.high_water
-        trimmed = elision.trim(rows.entries(), self._fixed, recipe.window, line)
-        return Window(
-            request=Request(
-                system=recipe.system,
-                tools=_offered(recipe.tools, shape),
-                max_output=recipe.max_output,
-                messages=tuple(entry.message for entry in trimmed.entries),
-            ),
-            entries=trimmed.entries,
-            fixed=self._fixed,
-            estimate=self._fixed + trimmed.tokens,
-            elided=rows.elided.union(trimmed.newly),
-            newly=trimmed.newly,
-        )
+def trim_line(recipe: Recipe, policy: Policy, shape: Shape) -> int:
+    """Above how many tokens a request is trimmed."""
+    if shape.high_water is not None and policy.headroom:
+        return shape.high_water
+    return recipe.window.high_water
 
 
-def _offered(tools: tuple[ToolSpec, ...], shape: Shape) -> tuple[ToolSpec, ...]:
+def _valid(
+    entries: Sequence[Entry], shown: Sequence[Event], rules: rows.Rules, newly: Sequence[int] = ()
+) -> Sequence[Entry]:
+    """The entries without the blocks that what `shown` holds, or `newly` elides, made stale."""
+    if not any(entry.has_blocks for entry in entries):
+        return entries
+    changed = blocks.changes(shown, rules.recipe, rules.withheld, newly)
+    return [
+        rows.without_blocks(entry) if entry.has_blocks and changed.stale(entry.seq) else entry
+        for entry in entries
+    ]
+
+
+def _system(
+    recipe: Recipe, policy: Policy, events: Sequence[Event], opened: ContextOpen | None
+) -> str:
+    """A sub-context's own prompt, else the session's; before recipe 15 the task and the plan stand
+    in it.
+    """
+    if opened is not None and opened.system is not None:
+        return opened.system
+    if policy.in_conversation:
+        return recipe.system
+    return tasks.system_with_task(recipe, policy, events)
+
+
+def _offered(
+    tools: tuple[ToolSpec, ...], shape: Shape, policy: Policy, opened: ContextOpen | None
+) -> tuple[ToolSpec, ...]:
+    if not policy.offered_tools:
+        return tools
     if shape.no_tools:
         return ()
-    if shape.offered_tools is None:
-        return tools
-    return tuple(tool for tool in tools if tool.name in shape.offered_tools)
+    names = shape.offered_tools
+    if names is None and opened is not None:
+        names = opened.offered_tools
+    return tools if names is None else tuple(tool for tool in tools if tool.name in names)
+
+
+def _folds(events: Sequence[Event]) -> dict[int, str]:
+    """The latest fold of each result."""
+    return {event.target: event.text for event in events if isinstance(event, ResultFold)}

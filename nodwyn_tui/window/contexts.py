@@ -1,21 +1,152 @@
-"""Where a window starts, and which events belong to it (ENG-23)."""
+"""Where a window starts, and which events belong to it (ENG-23).
 
-from collections.abc import Sequence
+The conversation is context 0. A sub-context (a sub-agent's) stays out of its parent's window. A
+lasting context (a compaction's) takes its parent's place: the conversation goes on in it. It can be
+closed again until the person speaks in it; from then on it is the conversation's start for good.
+"""
 
-from nodwyn_tui.domain.events import Event, WindowReset
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from nodwyn_tui.domain.events import (
+    ContextClose,
+    ContextOpen,
+    Event,
+    LlmRequest,
+    ResultFold,
+    SessionRecipe,
+    SessionResume,
+    SessionStart,
+    SummaryAdd,
+    SummaryRevoke,
+    UserMessage,
+    WindowEdit,
+    WindowReset,
+    WindowRewind,
+)
 
 CONVERSATION = 0
 
+DECLARED = (ResultFold, WindowEdit, SummaryAdd, SummaryRevoke)
+"""Lines about other lines, by their seqs: they count whichever context they were recorded in."""
 
-def start(events: Sequence[Event], ctx: int = CONVERSATION) -> int:
-    """The index of the event that last cut the conversation (a reset), or 0."""
-    for index in range(len(events) - 1, -1, -1):
-        event = events[index]
-        if isinstance(event, WindowReset) and event.ctx == ctx:
-            return index
-    return 0
+RECIPES = (SessionStart, SessionResume, SessionRecipe)
 
 
-def narrow(events: Sequence[Event], ctx: int = CONVERSATION) -> list[Event]:
-    """The events of a context from its start on."""
-    return [event for event in events[start(events, ctx) :] if event.ctx == ctx]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A context of the conversation, and the seq from which its window's events count."""
+
+    ctx: int
+    since: int
+
+
+class StartTracker:
+    """Follows the conversation's start event by event.
+
+    `place` is the context that the next message belongs to and where its window begins; `needs`
+    says which events a later window may need: the others can be let go of. Without `resets` (before
+    recipe 20) a reset starts nothing.
+    """
+
+    def __init__(self, *, resets: bool = True) -> None:
+        self._resets = resets
+        self._open: list[Place] = [Place(CONVERSATION, 0)]
+        self._recipes: list[int] = []
+        self._has_summary = False
+
+    def copy(self) -> "StartTracker":
+        """One that goes on by itself."""
+        other = StartTracker(resets=self._resets)
+        other._open, other._recipes = [*self._open], [*self._recipes]
+        other._has_summary = self._has_summary
+        return other
+
+    def feed(self, event: Event) -> None:
+        """Takes the next event of the log."""
+        match event:
+            case SessionStart() | SessionResume() | SessionRecipe():
+                self._recipes = [self.recipe, *(s for s in self._recipes if s >= self.keep)]
+                self._recipes.append(event.seq)
+            case SummaryAdd():
+                self._has_summary = True
+            case ContextOpen(lasting=True) if event.parent == self.place.ctx:
+                self._open.append(Place(event.id, event.seq))
+            case ContextClose():
+                self._close(event.id)
+            case WindowReset() if self._resets and event.ctx == self.place.ctx:
+                self._open = [Place(event.ctx, event.seq)]
+            case WindowRewind():
+                self._open[1:] = [place for place in self._open[1:] if place.since < event.to]
+            case UserMessage(rejected=False) if event.ctx == self.place.ctx:
+                del self._open[:-1]
+            case _:
+                pass
+
+    def _close(self, ctx: int) -> None:
+        """Closes a lasting context and those within it, while its parent is still open."""
+        at = next((n for n, place in enumerate(self._open) if n and place.ctx == ctx), None)
+        if at is not None:
+            del self._open[at:]
+
+    @property
+    def place(self) -> Place:
+        """Where the next message belongs."""
+        return self._open[-1]
+
+    @property
+    def keep(self) -> int:
+        """The first seq that a later window may need. A session with a summary is held whole: it
+        may replace a span that the tracker knows nothing of.
+        """
+        return 0 if self._has_summary else self._open[0].since
+
+    @property
+    def recipe(self) -> int:
+        """The seq of the recipe that held at `keep`, 0 where none stands before it."""
+        return max((seq for seq in self._recipes if seq < self.keep), default=0)
+
+    def needs(self, seq: int) -> bool:
+        """Whether a later window may need the event at `seq`."""
+        return seq >= self.keep or seq == self.recipe
+
+
+def place(events: Iterable[Event], *, resets: bool = True) -> Place:
+    """The conversation's place after `events`."""
+    tracker = StartTracker(resets=resets)
+    for event in events:
+        tracker.feed(event)
+    return tracker.place
+
+
+def opening(events: Iterable[Event], ctx: int) -> ContextOpen | None:
+    """How the sub-context `ctx` was opened; `None` for the conversation."""
+    return next(
+        (e for e in events if isinstance(e, ContextOpen) and e.id == ctx and not e.lasting), None
+    )
+
+
+def narrow(events: Sequence[Event], at: Place) -> list[Event]:
+    """The events of a context from its start on, without what a rewind took out, and the recipes.
+
+    A rewind takes messages out; what was folded, edited and elided of earlier ones stays so, for
+    nothing comes back by itself (ENG-15).
+    """
+    kept: list[Event] = []
+    for event in events:
+        match event:
+            case SessionStart() | SessionResume() | SessionRecipe():
+                kept.append(event)
+            case _ if event.seq < at.since:
+                pass
+            case WindowRewind():
+                kept = [e for e in kept if e.seq < event.to or _outlasts_a_rewind(e)]
+            case _ if event.ctx == at.ctx or isinstance(event, DECLARED):
+                kept.append(event)
+            case _:
+                pass
+    return kept
+
+
+def _outlasts_a_rewind(event: Event) -> bool:
+    return isinstance(event, (*DECLARED, *RECIPES, LlmRequest))

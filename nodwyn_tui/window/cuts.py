@@ -7,35 +7,48 @@ from dataclasses import dataclass
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, size
 
 MARKER_ROOM = 240
-"""Bytes kept free for the marker's line."""
+"""Bytes kept free for the marker's line, besides a path in it."""
 
-_RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
+MOST_PER_CHARACTER = 6
+"""Bytes that JSON spends on a character at the most."""
+
+RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
+"""What a ranged read begins with: its first and last line, and how many the file has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """What a cut needs to say how the rest is brought back: the result's seq, and the file's path
-    if the result is a file read.
+    if the result is a file read. Before recipe 17 a cut was not `named`: it said its size only.
     """
 
     seq: int
     read_path: str | None = None
+    named: bool = True
 
 
-def cut(text: str, cap: int, source: Source) -> str | None:
-    """`text` within `cap` tokens, or `None` if it fits as it is."""
-    if size(_encoded(text)) <= cap:
-        return None
-    room = max(cap * BYTES_PER_TOKEN - MARKER_ROOM, BYTES_PER_TOKEN)
-    lines = text.split("\n")
-    costs = [len(_encoded(line)) for line in lines]
-    head = _fitting(costs, room // 2)
-    tail = _fitting(costs[head:][::-1], room - room // 2)
-    if head + tail == 0:
+def fits(text: str, cap: int) -> bool:
+    """Whether `text` is within `cap` tokens as it is."""
+    room = cap * BYTES_PER_TOKEN
+    if len(text) * MOST_PER_CHARACTER + 2 <= room:
+        return True
+    return len(text) < room and size(_encoded(text)) <= cap
+
+
+def cut(text: str, cap: int, source: Source) -> str:
+    """What is shown of a text that does not fit `cap` tokens. Costs what is shown, not what is left
+    out.
+    """
+    marker = MARKER_ROOM + len(_encoded(source.read_path or ""))
+    room = max(cap * BYTES_PER_TOKEN - marker, BYTES_PER_TOKEN)
+    if not source.named:
         return _cut_by_size(text, room, source)
-    first, last = head + 1, len(lines) - tail
-    marker = _lines_marker(text, first, last, source)
-    return "\n".join([*lines[:head], marker, *lines[len(lines) - tail :]])
+    head = _head(text, room // 2)
+    tail = _tail(text, sum(len(line) + 1 for line in head), room - room // 2)
+    if not head and not tail:
+        return _cut_by_size(text, room, source)
+    last = text.count("\n") + 1 - len(tail)
+    return "\n".join([*head, _lines_marker(text, len(head) + 1, last, source), *tail])
 
 
 def _encoded(text: str) -> bytes:
@@ -43,30 +56,52 @@ def _encoded(text: str) -> bytes:
     return json.dumps(text, ensure_ascii=False).encode("utf-8")
 
 
-def _fitting(costs: list[int], room: int) -> int:
-    """How many of the first lines fit."""
-    count = 0
-    for cost in costs:
-        room -= cost
+def _head(text: str, room: int) -> list[str]:
+    """The first lines that fit `room` bytes."""
+    lines: list[str] = []
+    at = 0
+    while (end := text.find("\n", at)) >= 0:
+        room -= _cost(text, at, end, room)
         if room < 0:
             break
-        count += 1
-    return count
+        lines.append(text[at:end])
+        at = end + 1
+    return lines
+
+
+def _tail(text: str, first: int, room: int) -> list[str]:
+    """The last lines that fit `room` bytes, none from before the character `first`."""
+    lines: list[str] = []
+    at = len(text)
+    while at > first:
+        start = text.rfind("\n", first, at) + 1 or first
+        room -= _cost(text, start, at, room)
+        if room < 0:
+            break
+        lines.append(text[start:at])
+        at = start - 1
+    return lines[::-1]
+
+
+def _cost(text: str, start: int, end: int, room: int) -> int:
+    """Bytes of a line; more than `room` where its characters alone are too many."""
+    return end - start if end - start > room else len(_encoded(text[start:end]))
 
 
 def _lines_marker(text: str, first: int, last: int, source: Source) -> str:
     """Lines `first` to `last` of the result are left out, both counted from 1."""
-    header = _RANGE_HEADER.match(text)
+    header = RANGE_HEADER.match(text)
+    total = text.count("\n") + (not text.endswith("\n"))
     if source.read_path is None:
-        total = text.count("\n") + 1
         return (
             f"[lines {first}-{last} of {total} of this result left out;"
             f' session_history {{"action": "read_item", "item": "i:{source.seq}"}} shows it whole]'
         )
     # A ranged read's own header is its first line, and says where in the file it begins.
-    shift = int(header.group(1)) - 2 if header else 0
-    total = int(header.group(3)) if header else text.count("\n") + 1
-    begin, end = max(first + shift, 1), last + shift
+    start = int(header.group(1)) if header else 1
+    shift = start - 2 if header else 0
+    total = int(header.group(3)) if header else total
+    begin, end = max(first + shift, start), last + shift
     path = json.dumps(source.read_path, ensure_ascii=False)
     return (
         f"[lines {begin}-{end} of {total} left out;"

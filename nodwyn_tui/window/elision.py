@@ -1,92 +1,174 @@
 """Sticky elision and hysteresis (ENG-14, ENG-15, ENG-16).
 
 What an earlier request elided stays elided, in place. Above the trim line, more is elided, oldest
-first, in two passes (results, then replies), down to low water; then nothing until the line is
-crossed again. Messages of the person are never elided.
+first, in passes (results, then attachments, then assistant text), down to low water; then nothing
+until the line is crossed again. Messages of the person are never trimmed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from nodwyn_tui.domain.events import (
+    Event,
+    LlmRequest,
+    SummaryAdd,
+    SummaryRevoke,
+    WindowEdit,
+)
 from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.domain.recipe import WindowLimits
-from nodwyn_tui.domain.request import AssistantRow, ToolRow
-from nodwyn_tui.window.entries import Entry, entry
+from nodwyn_tui.domain.request import AssistantRow, Message, ToolRow, UserRow
+from nodwyn_tui.window.entries import Entry, EntryKind, remade
+from nodwyn_tui.window.policy import Policy
+
+PASSES: tuple[tuple[EntryKind, ...], ...] = (("result",), ("attachment",), ("assistant", "summary"))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What earlier requests elided and the person did not bring back, and what they dropped."""
+
+    elided: frozenset[int]
+    dropped: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """The entries as shown, what was elided now, and the estimate of the entries in tokens."""
+    """The entries as shown, everything elided, and what was elided now."""
 
     entries: tuple[Entry, ...]
+    elided: frozenset[int]
     newly: tuple[int, ...]
-    tokens: int
 
 
-def elided_entry(whole: Entry) -> Entry:
-    """The entry's stand-in: `[elided seq=N]`; a reply loses its calls and its thinking with it."""
-    stub = Text(f"[elided seq={whole.seq}]")
-    match whole.message:
-        case AssistantRow():
-            message: AssistantRow | ToolRow = AssistantRow((stub,))
-        case ToolRow():
-            message = replace(whole.message, parts=(stub,))
-        case _:
-            return whole
-    return entry(
-        whole.seq, whole.kind, message, state="elided", batch=whole.batch, whole=whole.whole
-    )
-
-
-def apply(entries: Sequence[Entry], elided: frozenset[int]) -> list[Entry]:
-    """The entries with `elided` applied: results of an elided reply leave the request."""
-    gone = {each.seq for each in entries if each.kind == "assistant" and each.seq in elided}
-    return [
-        elided_entry(each) if each.seq in elided and each.state != "elided" else each
-        for each in entries
-        if not (each.kind == "result" and each.batch in gone)
-    ]
-
-
-def trim(shown: Sequence[Entry], fixed: int, limits: WindowLimits, line: int) -> Trimmed:
-    """Trims if the window is above `line` (tokens, the fixed prefix included), down to low water or
-    until nothing is left that may go.
+def marks(events: Iterable[Event], entries: Iterable[Entry], policy: Policy) -> Marks:
+    """The marks after `events`, of which `entries` were made. A summary that is added or revoked
+    starts the elided set anew.
     """
-    total = fixed + sum(each.tokens for each in shown)
-    if total <= line:
-        return Trimmed(tuple(shown), (), total - fixed)
-    target = min(limits.low_water, line)
-    kept = _trim_down(shown, total - target, _protected(shown, limits.protected))
-    states = {each.seq: each.state for each in kept}
-    newly = sorted(
-        each.seq
-        for each in shown
-        if each.state != "elided" and states.get(each.seq, "elided") == "elided"
-    )
-    return Trimmed(tuple(kept), tuple(newly), sum(each.tokens for each in kept))
+    elided: set[int] = set()
+    dropped: set[int] = set()
+    bound = _bound(entries) if policy.pairs else {}
+    for event in events:
+        match event:
+            case LlmRequest():
+                elided.update(event.elided)
+            case SummaryAdd() | SummaryRevoke() if policy.summaries:
+                elided.clear()
+            case WindowEdit(action="drop"):
+                dropped.add(event.target)
+            case WindowEdit(action="restore"):
+                dropped.discard(event.target)
+                elided.difference_update((event.target, *bound.get(event.target, ())))
+            case _:
+                pass
+    return Marks(frozenset(elided), frozenset(dropped))
 
 
-def _trim_down(shown: Sequence[Entry], excess: int, safe: frozenset[int]) -> list[Entry]:
-    """Elides results, then replies, oldest first, until `excess` tokens are gone."""
+def _bound(entries: Iterable[Entry]) -> Mapping[int, list[int]]:
+    """What comes back with what: a reply with its results, a result with its reply."""
+    bound: dict[int, list[int]] = {}
+    for entry in entries:
+        if entry.batch is not None:
+            bound.setdefault(entry.batch, []).append(entry.seq)
+            bound[entry.seq] = [entry.batch]
+    return bound
+
+
+def stub(entry: Entry, word: str = "elided") -> Entry:
+    """The entry's stand-in: `[elided seq=N]`. A reply loses its calls and its thinking with it; of
+    an image its name and size stay.
+    """
+    mark = Text(f"[{word} seq={entry.seq}]" + (f" {entry.label}" if entry.label else ""))
+    match entry.message:
+        case AssistantRow():
+            message: Message = AssistantRow((mark,))
+        case ToolRow():
+            message = replace(entry.message, parts=(mark,))
+        case UserRow():
+            message = UserRow((mark,))
+    return remade(entry, message, "elided")
+
+
+def trim(
+    entries: Sequence[Entry],
+    fixed: int,
+    limits: WindowLimits,
+    line: int,
+    found: Marks,
+    policy: Policy,
+) -> Trimmed:
+    """Applies the marks, and trims if the window is above `line` (tokens, the fixed prefix
+    included), down to low water or until nothing is left that may go.
+    """
+    shown = _apply(entries, found, policy)
+    excess = fixed + sum(entry.tokens for entry in shown) - line
+    if excess > 0:
+        excess += line - min(limits.low_water, line)
+        shown = _trim_down(shown, excess, _protected(shown, limits.protected, policy), policy)
+    newly = _newly(entries, shown, found)
+    return Trimmed(tuple(shown), found.elided | frozenset(newly), newly)
+
+
+def _newly(entries: Sequence[Entry], shown: Sequence[Entry], found: Marks) -> tuple[int, ...]:
+    """What is elided now and was not yet: with an elided reply, its results (ENG-16)."""
+    states = {entry.seq: entry.state for entry in shown}
+    gone = {
+        entry.seq
+        for entry in entries
+        if states.get(entry.seq, "elided") == "elided"
+        and entry.seq > 0
+        and not {entry.seq, entry.batch} & found.dropped
+    }
+    return tuple(sorted(gone - found.elided))
+
+
+def _apply(entries: Sequence[Entry], found: Marks, policy: Policy) -> list[Entry]:
+    """The entries with what is elided and dropped. From recipe 16 the results of an elided reply
+    leave the request with it.
+    """
+    if not found.elided and not found.dropped:
+        return list(entries)
+    out = found.elided | found.dropped
+    gone = {entry.seq for entry in entries if entry.kind == "assistant" and entry.seq in out}
+    shown = []
+    for entry in entries:
+        if policy.pairs and entry.batch in gone:
+            continue
+        if entry.seq in found.dropped:
+            shown.append(stub(entry, "dropped"))
+        elif entry.seq in found.elided:
+            shown.append(stub(entry))
+        else:
+            shown.append(entry)
+    return shown
+
+
+def _trim_down(
+    shown: Sequence[Entry], excess: int, safe: frozenset[int], policy: Policy
+) -> list[Entry]:
+    """Elides pass by pass, oldest first, until `excess` tokens are gone."""
     current: list[Entry | None] = list(shown)
-    for kind in ("result", "assistant"):
-        for index, each in enumerate(shown):
+    for kinds in PASSES:
+        for index, entry in enumerate(shown):
             if excess <= 0:
                 break
-            if each.kind != kind or each.state == "elided" or not each.whole:
+            if entry.kind not in kinds or entry.seq in safe or not _may_go(entry, policy):
                 continue
-            if each.seq in safe:
-                continue
-            with_it = _results_of(current, index, each) if kind == "assistant" else []
-            stub = elided_entry(each)
-            saved = each.tokens - stub.tokens + sum(other.tokens for _, other in with_it)
+            with_it = _results_of(current, index, entry) if policy.pairs else []
+            stand_in = stub(entry)
+            saved = entry.tokens - stand_in.tokens + sum(other.tokens for _, other in with_it)
             if saved <= 0:
                 continue
-            current[index] = stub
+            current[index] = stand_in
             for at, _ in with_it:
                 current[at] = None
             excess -= saved
-    return [each for each in current if each is not None]
+    return [entry for entry in current if entry is not None]
+
+
+def _may_go(entry: Entry, policy: Policy) -> bool:
+    """From recipe 16 a call that has no result yet keeps its whole batch."""
+    return entry.state != "elided" and (entry.whole or not policy.pairs)
 
 
 def _results_of(
@@ -95,16 +177,15 @@ def _results_of(
     """The results of the reply at `index`, and where they stand: right behind it."""
     found = []
     for at in range(index + 1, len(current)):
-        each = current[at]
-        if each is None or each.batch != reply.seq:
+        entry = current[at]
+        if entry is None or entry.batch != reply.seq:
             break
-        found.append((at, each))
+        found.append((at, entry))
     return found
 
 
-def _protected(shown: Sequence[Entry], count: int) -> frozenset[int]:
+def _protected(shown: Sequence[Entry], count: int, policy: Policy) -> frozenset[int]:
     """The seqs of the latest `count` entries, and of the replies whose results are among them."""
     latest = shown[-count:] if count else []
-    return frozenset(each.seq for each in latest) | frozenset(
-        each.batch for each in latest if each.batch is not None
-    )
+    batches = (entry.batch for entry in latest if entry.batch is not None)
+    return frozenset(entry.seq for entry in latest) | frozenset(batches if policy.pairs else ())

@@ -1,49 +1,38 @@
 """The entries of a window: a message each, with the log line it came from and its size.
 
-`estimate` is the one size rule of the engine (ENG-13): a token for three UTF-8 bytes of the
-canonical JSON, rounded up per entry. An exact tokenizer never decides what a window holds.
+The size rule of the engine stands here (ENG-13): a token for three UTF-8 bytes of the canonical
+JSON, rounded up per entry. An exact tokenizer never decides what a window holds.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from nodwyn_tui.domain.canonical import canonical, message_value, sha256, tool_value
-from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.canonical import message_bytes, system_bytes, tools_bytes
+from nodwyn_tui.domain.parts import Block, Call
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
-EntryKind = Literal["user", "assistant", "result", "plan", "note"]
-EntryState = Literal["in", "cut", "elided"]
+EntryKind = Literal["user", "attachment", "assistant", "result", "plan", "note", "summary"]
+EntryState = Literal["in", "cut", "folded", "elided"]
 
 BYTES_PER_TOKEN = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a prompt in the order servers read it: the system text, the catalogue, a message.
-
-    Held as digest and length in bytes, so that remembering a request costs nothing in its size.
-    """
-
-    digest: str
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """A message of the window, with its canonical JSON and what follows from that. `batch` is the
-    seq of the reply whose call a result answers; `whole` says of a reply and its results that every
-    call of it has its result.
+    """A message of the window; `data` is its canonical JSON, made once, from which size, digest and
+    prefix all follow. `batch` is the seq of the reply whose call a result answers; `whole` says of
+    a reply and its results that every call has one; `label` is what stays of an image when it goes.
     """
 
     seq: int
     kind: EntryKind
     message: Message
-    data: bytes
+    data: bytes = field(repr=False, compare=False)
     tokens: int
-    piece: Piece
     state: EntryState = "in"
     batch: int | None = None
     whole: bool = True
+    label: str = ""
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -52,24 +41,34 @@ class Entry:
             return ()
         return tuple(part for part in self.message.parts if isinstance(part, Call))
 
+    @property
+    def has_blocks(self) -> bool:
+        """Whether opaque blocks go back with it."""
+        return isinstance(self.message, AssistantRow) and any(
+            isinstance(part, Block) for part in self.message.parts
+        )
 
-def entry(
+
+def make(  # noqa: PLR0913 - an entry's own fields, without what follows from its message
     seq: int,
     kind: EntryKind,
     message: Message,
     *,
+    pixels: int = 0,
     state: EntryState = "in",
     batch: int | None = None,
     whole: bool = True,
+    label: str = "",
 ) -> Entry:
-    """The entry of a message, encoded once and for all."""
-    data = canonical(message_value(message))
-    return Entry(seq, kind, message, data, size(data), piece_of(data), state, batch, whole)
+    """An entry; `pixels` is what its images count, in tokens, as their records say."""
+    data = message_bytes(message)
+    return Entry(seq, kind, message, data, size(data) + pixels, state, batch, whole, label)
 
 
-def piece_of(data: bytes) -> Piece:
-    """Some canonical JSON as a piece of a prompt."""
-    return Piece(sha256(data), len(data))
+def remade(entry: Entry, message: Message, state: EntryState | None = None) -> Entry:
+    """The entry with another message, without images, in its place."""
+    data = message_bytes(message)
+    return replace(entry, message=message, data=data, tokens=size(data), state=state or entry.state)
 
 
 def size(data: bytes) -> int:
@@ -79,14 +78,9 @@ def size(data: bytes) -> int:
 
 def message_tokens(message: Message) -> int:
     """The estimate of one entry."""
-    return size(canonical(message_value(message)))
+    return size(message_bytes(message))
 
 
 def fixed_tokens(system: str, tools: tuple[ToolSpec, ...]) -> int:
     """The estimate of the system prompt and the whole catalogue: the prefix of every request."""
-    return sum(size(data) for data in fixed_parts(system, tools))
-
-
-def fixed_parts(system: str, tools: tuple[ToolSpec, ...]) -> tuple[bytes, bytes]:
-    """The canonical JSON of the system prompt and of the catalogue."""
-    return canonical(system), canonical([tool_value(tool) for tool in tools])
+    return size(system_bytes(system)) + size(tools_bytes(tools))

@@ -1,8 +1,8 @@
-"""Calls and their results: together, ordered by call, never one without the other (ENG-16)."""
+"""Calls and their results: linked, ordered by call, never one without the other (ENG-16)."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
-from nodwyn_tui.domain.events import LlmResponse
+from nodwyn_tui.domain.events import Event, LlmResponse, ToolResult
 from nodwyn_tui.domain.parts import Call
 
 UNANSWERED = "[interrupted: no result was recorded]"
@@ -10,25 +10,25 @@ UNANSWERED = "[interrupted: no result was recorded]"
 again, so this stands only in windows of damaged or foreign logs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """A reply whose calls wait for results: where it stands among the entries, and the calls that
-    have theirs. Each call has its place behind the reply, in order (C03).
-    """
-
-    seq: int
-    at: int
-    calls: tuple[Call, ...]
-    answered: set[str] = field(default_factory=set)
-
-    @property
-    def whole(self) -> bool:
-        """Whether every call has its result."""
-        return all(call.id in self.answered for call in self.calls)
-
-
 def kept_calls(reply: LlmResponse) -> tuple[Call, ...]:
     """The calls that go back: none of an interrupted reply, whose calls are half-made."""
     if reply.finish == "interrupted":
         return ()
     return tuple(part for part in reply.parts if isinstance(part, Call))
+
+
+def link(events: Sequence[Event]) -> dict[int, dict[str, ToolResult]]:
+    """Replies' seqs to their results by call id.
+
+    A reused id belongs to the latest reply that used it; a second result for a call, and one
+    whose call is nowhere, belong to nobody.
+    """
+    latest: dict[str, int] = {}
+    linked: dict[int, dict[str, ToolResult]] = {}
+    for event in events:
+        if isinstance(event, LlmResponse):
+            linked[event.seq] = {}
+            latest.update({call.id: event.seq for call in kept_calls(event)})
+        elif isinstance(event, ToolResult) and event.call_id in latest:
+            linked[latest[event.call_id]].setdefault(event.call_id, event)
+    return linked

@@ -36,8 +36,8 @@ class Policy:
     """Opaque provider blocks go back with their reply."""
     wide_reads: bool = False
     """A file read is shown up to twice the result cap."""
-    fresh_after_history: bool = False
-    """Fresh rows after completed history; resets and lasting contexts start the window."""
+    resets: bool = False
+    """A reset starts the window. A lasting context does in every recipe."""
 
 
 ADDED: Mapping[int, tuple[str, ...]] = {
@@ -55,26 +55,18 @@ ADDED: Mapping[int, tuple[str, ...]] = {
     17: ("named_cuts",),
     18: ("blocks",),
     19: ("wide_reads",),
-    20: ("fresh_after_history",),
+    20: ("resets",),
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 
-EXECUTABLE = frozenset(range(17, 21)) & ADDED.keys()
-"""What this build executes."""
-
 
 def policy_for(version: int) -> Policy:
-    """The flags of a recipe version; `ReplayError` for one it cannot execute."""
+    """The flags of a recipe version; `ReplayError` for an unknown one."""
     if version not in ADDED:
         documented = ", ".join(map(str, ADDED))
         raise ReplayError(
             f"recipe version {version} is not documented, so its windows cannot be rebuilt"
             f" (known: {documented})"
-        )
-    if version not in EXECUTABLE:
-        raise ReplayError(
-            f"recipe version {version} is known, but this build executes only"
-            f" {', '.join(map(str, sorted(EXECUTABLE)))}"
         )
     on = {flag for added, flags in ADDED.items() if added <= version for flag in flags}
     return Policy(**{field.name: field.name in on for field in fields(Policy)})

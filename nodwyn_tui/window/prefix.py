@@ -1,38 +1,36 @@
 """What two requests share, and what ended it (ENG-28): the cache arithmetic."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from nodwyn_tui.domain.canonical import message_bytes
 from nodwyn_tui.domain.events import (
-    ContextOpen,
+    AttachImage,
     Event,
     LlmRequest,
     Parameters,
     ResultFold,
     SessionRecipe,
     SessionResume,
+    SessionStart,
     SummaryAdd,
     SummaryRevoke,
+    ToolResult,
     WindowEdit,
     WindowReset,
     WindowRewind,
 )
-from nodwyn_tui.window.entries import BYTES_PER_TOKEN, Piece
+from nodwyn_tui.domain.request import Request
+from nodwyn_tui.window import blocks
+from nodwyn_tui.window.contexts import StartTracker
+from nodwyn_tui.window.tape import Mark, Trail, start
 
 FIRST = "first"
 TRIM = "trim"
 
-ENDERS: Mapping[type[Event], str] = {
-    WindowRewind: "rewind",
-    WindowEdit: "edit",
-    SummaryAdd: "summary",
-    SummaryRevoke: "summary",
-    ContextOpen: "compaction",
-    ResultFold: "fold",
-    SessionResume: "resume",
-    SessionRecipe: "model_switch",
-}
-"""What may end a prefix, in the log's own words for `prefix_ended_by`."""
+REMEMBERED = 8
+"""Requests an origin that are compared with: a cache that old is gone, or was never there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +40,10 @@ class Sent:
     """
 
     seq: int
+    server: str
     origin: str
     parameters: Parameters
-    pieces: tuple[Piece, ...]
+    trail: Trail
     tokens: int
 
 
@@ -58,45 +57,89 @@ class Prediction:
     ended_by: str | None
 
 
-def predict(
+def predict(  # noqa: PLR0913 - each is a fact of its own about the request or its server
     earlier: Sequence[Sent],
-    new: tuple[Piece, ...],
+    new: Trail,
     model: tuple[str, Parameters],
     events: Sequence[Event],
     *,
     one_slot: bool,
     trimmed: bool,
+    withheld: Collection[str] = (),
+    asked: bool = True,
+    expired: bool = False,
 ) -> Prediction:
     """What the cache should hold of `new`.
 
-    `earlier` is in order of sending; `model` the origin and parameters of the new request; `events`
-    the log so far. A one-slot server holds only the last request to it; `trimmed` says that this
-    request newly elided something.
+    `earlier` is in order of sending; `model` the origin and parameters of the new request, `events`
+    the log before it. A one-slot server holds only the last request to it; `trimmed` says that this
+    request newly elided something, `withheld` which images it does not carry; `asked` whether the
+    cache was asked for where a server wants that, `expired` whether it has likely let go of all.
     """
     if not earlier:
         return Prediction(None, FIRST)
     origin, parameters = model
     same = [sent for sent in earlier if sent.origin == origin]
-    if not same:
+    if not same or (one_slot and _last_to(same[-1].server, earlier).origin != origin):
         return Prediction(0, "model_switch")
-    best = same[-1] if one_slot else max(reversed(same), key=lambda sent: _shared(sent.pieces, new))
-    shared, whole = _shared(best.pieces, new), sum(piece.length for piece in best.pieces)
-    cached = best.tokens * shared // whole if whole else 0
-    if _wire(best.parameters) != _wire(parameters):
+    alike = [sent for sent in same if _wire(sent.parameters) == _wire(parameters)]
+    if not alike or (one_slot and alike[-1] is not same[-1]):
         return Prediction(0, "parameter_switch")
-    if shared == whole:
+    if expired:
+        return Prediction(0, "likely_expiry")
+    best = alike[-1] if one_slot else max(reversed(alike), key=lambda sent: shared(sent.trail, new))
+    held, whole = shared(best.trail, new), best.trail[-1].end
+    cached = best.tokens * held // whole if asked else 0
+    if held == whole:
         return Prediction(cached, None)
-    return Prediction(cached, TRIM if trimmed else _ender(events, best.seq))
+    ended_by = _ender(events, best.seq, frozenset(withheld))
+    if ended_by is None:
+        is_other = best.trail[:2] != new[:2] and not trimmed
+        ended_by = "parameter_switch" if is_other else TRIM
+    return Prediction(cached, ended_by)
 
 
-def _shared(old: tuple[Piece, ...], new: tuple[Piece, ...]) -> int:
-    """Bytes of the leading pieces that are identical."""
-    total = 0
-    for was, now in zip(old, new, strict=False):
-        if was is not now and was != now:  # those of one process are mostly the same objects
-            break
-        total += was.length
-    return total
+def sent(event: LlmRequest, trail: Trail, reported: int | None) -> Sent:
+    """What is remembered of a request once its reply said what the prompt was."""
+    return Sent(
+        seq=event.seq,
+        server=event.model.server,
+        origin=event.model.origin,
+        parameters=event.parameters,
+        trail=trail,
+        tokens=reported or event.estimate,
+    )
+
+
+def remember(earlier: Sequence[Sent], new: Sent) -> list[Sent]:
+    """`earlier` and `new`, as far back as is worth comparing with: what is kept does not grow with
+    the session.
+    """
+    same = [sent for sent in earlier if sent.origin == new.origin]
+    dropped = same[: max(len(same) + 1 - REMEMBERED, 0)]
+    return [*(sent for sent in earlier if sent not in dropped), new]
+
+
+Piece = Mark
+
+
+def pieces(request: Request) -> Trail:
+    """The trail of a request, where its window is not at hand."""
+    made = start(request.system, request.tools, request.max_output)
+    return made.extended([message_bytes(message) for message in request.messages]).trail
+
+
+def shared(old: Trail, new: Trail) -> int:
+    """Bytes of the leading pieces that are identical. A mark names all before it: where two differ,
+    so do all behind.
+    """
+    count = min(len(old), len(new))
+    same = bisect_left(range(count), 1, key=lambda at: old[at] != new[at])
+    return old[same - 1].end if same else 0
+
+
+def _last_to(server: str, earlier: Sequence[Sent]) -> Sent:
+    return next(sent for sent in reversed(earlier) if sent.server == server)
 
 
 def _wire(parameters: Parameters) -> tuple[object, ...]:
@@ -104,34 +147,78 @@ def _wire(parameters: Parameters) -> tuple[object, ...]:
     return (parameters.num_ctx, parameters.think, parameters.effort, parameters.dialect)
 
 
-def _ender(events: Sequence[Event], since: int) -> str:
-    """The event after the request `since` that changed what it had sent. A new recipe only may have
-    (another cap); anything else that stands there did, be it a trim of a request without a reply.
+def _ender(events: Sequence[Event], since: int, withheld: frozenset[str]) -> str | None:
+    """The first event after the request `since` that changed what it had sent: a clear followed by
+    a resume is a clear, and a resume under the same recipe changed nothing.
     """
-    perhaps = ""
-    for event in reversed(events):
-        if event.seq <= since:
-            break
+    watch = _Watch(since)
+    for event in events:
+        if (word := watch.feed(event)) is not None:
+            return word
+    return watch.images(withheld)
+
+
+class _Watch:
+    """Reads a log for what changed the request at `since`."""
+
+    def __init__(self, since: int) -> None:
+        self._since = since
+        self._tracker = StartTracker()
+        self._rule: tuple[object, ...] | None = None
+        self._known: set[str] = set()
+        self._withheld: frozenset[str] = frozenset()
+
+    def feed(self, event: Event) -> str | None:
+        """The word for what an event changed, if it did."""
+        place = self._tracker.place
+        self._tracker.feed(event)
         match event:
+            case SessionStart() | SessionResume() | SessionRecipe():
+                word = self._recipe(event)
+            case LlmRequest() if event.ctx == place.ctx:
+                word = self._request(event)
+            case AttachImage() | ToolResult() if event.seq < self._since:
+                images = (event.sha256,) if isinstance(event, AttachImage) else event.images
+                self._known.update(i if isinstance(i, str) else i.sha256 for i in images)
+                word = None
             case WindowReset():
-                return "clear" if event.kind == "manual" else "rollover"
-            case LlmRequest() if event.elided:
-                return TRIM
-            case ContextOpen(lasting=False):
-                pass
-            case SessionResume() | SessionRecipe():
-                perhaps = perhaps or ENDERS[type(event)]
-            case _ if type(event) in ENDERS:
-                return ENDERS[type(event)]
-    return perhaps or TRIM
+                word = "clear" if event.kind == "manual" else "rollover"
+            case WindowRewind():
+                word = "rewind" if event.to <= self._since else None
+            case _ if self._tracker.place != place:
+                word = "compaction"
+            case _:
+                word = self._line(event)
+        return word if event.seq > self._since else None
 
+    def images(self, withheld: frozenset[str]) -> str | None:
+        """The word for other images withheld than at `since`, of those that there were."""
+        changed = (withheld ^ self._withheld) & self._known
+        return "withheld_image" if changed else None
 
-def sent(event: LlmRequest, made: tuple[Piece, ...], reported: int | None) -> Sent:
-    """What is remembered of a request once its reply said what the prompt was."""
-    return Sent(
-        seq=event.seq,
-        origin=event.model.origin,
-        parameters=event.parameters,
-        pieces=made,
-        tokens=reported or sum(piece.length for piece in made) // BYTES_PER_TOKEN,
-    )
+    def _recipe(self, event: SessionStart | SessionResume | SessionRecipe) -> str | None:
+        before, self._rule = self._rule, blocks.shape(event.recipe)
+        if before in (None, self._rule):
+            return None
+        return "resume" if isinstance(event, SessionResume) else "model_switch"
+
+    def _request(self, event: LlmRequest) -> str | None:
+        if any(seq < self._since for seq in event.elided):
+            return TRIM
+        withheld = frozenset(image.sha256 for image in event.withheld_images)
+        if event.seq > self._since:
+            return self.images(withheld)
+        self._withheld = withheld
+        return None
+
+    def _line(self, event: Event) -> str | None:
+        """A line about an earlier one."""
+        match event:
+            case ResultFold() if event.target < self._since:
+                return "fold"
+            case WindowEdit() if event.target < self._since:
+                return "edit"
+            case SummaryAdd() | SummaryRevoke():
+                return "summary"
+            case _:
+                return None

@@ -14,6 +14,8 @@ from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.window import contexts
 from nodwyn_tui.window.build import Shape, Window, build
+from nodwyn_tui.window.contexts import Place
+from nodwyn_tui.window.policy import policy_for
 
 
 def replay(events: Sequence[Event], seq: int) -> Window:
@@ -27,10 +29,13 @@ def replay(events: Sequence[Event], seq: int) -> Window:
         no_tools=recorded.no_tools,
         offered_tools=recorded.offered_tools,
         high_water=recorded.high_water,
+        withheld={image.sha256: image.reason for image in recorded.withheld_images},
     )
-    window = build(before, recipe, shape)
+    place = contexts.place(before, resets=policy_for(recipe.version).resets)
+    at = place if recorded.ctx == place.ctx else Place(recorded.ctx, 0)
+    window = build(before, recipe, shape, at)
     if window.digest != recorded.digest:
-        raise ReplayError(_difference(events, before, recorded, window))
+        raise ReplayError(_difference(events, at.since, recorded, window))
     return window
 
 
@@ -65,11 +70,10 @@ def _listed(events: Sequence[Event]) -> str:
     return shown + (f", … {seqs[-1]} ({len(seqs)} in all)" if len(seqs) > 12 else "")
 
 
-def _difference(
-    events: Sequence[Event], before: Sequence[Event], recorded: LlmRequest, window: Window
-) -> str:
-    """Why a request does not rebuild: lost events that its window needs, or the figures."""
-    first = before[contexts.start(before)].seq if before else 0
+def _difference(events: Sequence[Event], first: int, recorded: LlmRequest, window: Window) -> str:
+    """Why a request does not rebuild: lost events from `first` on, where its window begins, or the
+    figures.
+    """
     gone = [
         seq
         for event in events

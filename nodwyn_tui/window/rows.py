@@ -1,174 +1,176 @@
-"""The messages of a conversation since its start, followed event by event (ENG-27): an event costs
-what its own message costs, whatever stands before it. Trimmed is only what requests recorded; what
-the next one trims is decided in `build.py`.
-"""
+"""Events to rows: what each kind of event says in a window, before anything is trimmed."""
 
-import json
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.events import (
-    Event,
+    AttachImage,
     GatePlan,
-    LlmRequest,
+    ImageRef,
     LlmResponse,
     Note,
+    SummaryAdd,
     ToolResult,
     UserMessage,
-    WindowReset,
 )
-from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
+from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.request import AssistantRow, ToolRow
-from nodwyn_tui.window import cuts, elision, tasks
-from nodwyn_tui.window.contexts import CONVERSATION
-from nodwyn_tui.window.entries import Entry, EntryState, entry
-from nodwyn_tui.window.pairs import UNANSWERED, Exchange, kept_calls
-from nodwyn_tui.window.policy import policy_for
+from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
+from nodwyn_tui.window import cuts, tasks
+from nodwyn_tui.window.entries import Entry, EntryState, make, remade
+from nodwyn_tui.window.policy import Policy
+from nodwyn_tui.window.summaries import SUMMARY_HEADER
 
 READ_TOOL = "fs-read"
 NO_OUTPUT = "(no output)"
 NO_ANSWER = "(no answer)"
 
 
-class Rows:
-    """The entries under one recipe. `elided` is what requests of this window elided so far."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What rows depend on besides their event: the recipe, its policy, folds by result, images that
+    this request withholds, by digest with the reason.
+    """
 
-    def __init__(self, recipe: Recipe) -> None:
-        self._recipe, self._policy = recipe, policy_for(recipe.version)
-        self._begin()
+    recipe: Recipe
+    policy: Policy
+    folds: Mapping[int, str]
+    withheld: Mapping[str, str]
 
-    def _begin(self) -> None:
-        self.elided: frozenset[int] = frozenset()
-        self._entries: list[Entry] = []
-        self._waiting: dict[str, Entry] = {}
-        self._open: dict[str, Exchange] = {}
 
-    def entries(self) -> list[Entry]:
-        """All of them, in order. A plan or a note that was recorded while calls are being answered
-        stands last until the next message that is not a result, so that nothing ever stands between
-        calls and results.
-        """
-        return [*self._entries, *self._waiting.values()]
+def user(event: UserMessage, rules: Rules) -> Entry:
+    """A message of the person."""
+    if rules.policy.in_conversation:
+        return make(event.seq, "user", tasks.task_row(event, rules.recipe))
+    return make(event.seq, "user", tasks.bare_row(event.text))
 
-    def feed(self, event: Event) -> None:
-        """The next event of the log."""
-        if event.ctx != CONVERSATION:
-            return
-        match event:
-            case ToolResult():
-                self._answer(event)
-            case LlmResponse():
-                self._reply(event)
-            case LlmRequest():
-                # A window showed what waited, at its end: there it stays.
-                self._settle()
-                self._elide(event)
-            case UserMessage(rejected=False):
-                self._settle()
-                self._entries.append(entry(event.seq, "user", tasks.task_row(event, self._recipe)))
-            case GatePlan():
-                row = tasks.plan_row(event, self._recipe)
-                self._waiting["plan"] = entry(event.seq, "plan", row)
-            case Note(audience="model" | "both"):
-                row = tasks.note_row(event)
-                self._waiting[f"note {event.seq}"] = entry(event.seq, "note", row)
-            case WindowReset():
-                self._begin()
-            case _:
-                pass
 
-    def _settle(self) -> None:
-        self._entries += self._waiting.values()
-        self._waiting.clear()
+def plan(event: GatePlan, rules: Rules) -> Entry:
+    """A recorded plan."""
+    return make(event.seq, "plan", tasks.plan_row(event, rules.recipe))
 
-    def _reply(self, reply: LlmResponse) -> None:
-        parts = self._parts(reply)
-        if not parts:
-            return
-        self._settle()
-        exchange = Exchange(reply.seq, len(self._entries), kept_calls(reply))
-        self._entries.append(
-            entry(reply.seq, "assistant", AssistantRow(parts), whole=exchange.whole)
-        )
-        for call in exchange.calls:
-            missing = ToolRow(call.id, call.name, True, (Text(UNANSWERED),))
-            # It has no event of its own, and so no seq that could be elided.
-            self._entries.append(entry(-reply.seq, "result", missing, batch=reply.seq, whole=False))
-            self._open[call.id] = exchange
 
-    def _parts(self, reply: LlmResponse) -> tuple[Thinking | Block | Text | Call, ...]:
-        """What goes back of a reply: no blank text, no half-made calls; nothing if nothing is
-        left.
-        """
-        cut_short = reply.finish == "interrupted"
+def note(event: Note) -> Entry:
+    """A remark that is for the model."""
+    return make(event.seq, "note", tasks.note_row(event))
 
-        def goes_back(part: Thinking | Block | Text | Call) -> bool:
-            match part:
-                case Text():
-                    return bool(part.text.strip())
-                case Thinking():
-                    return self._policy.thinking and bool(part.text.strip())
-                case Block():
-                    return self._policy.blocks and not cut_short
-                case Call():
-                    return not cut_short
 
-        parts = tuple(part for part in reply.parts if goes_back(part))
-        if parts and not any(isinstance(part, Text | Call) for part in parts):
-            return (*parts, Text(NO_ANSWER))
-        return parts
+def summary(event: SummaryAdd) -> Entry:
+    """A summary in place of the span that it stands for."""
+    row = AssistantRow((Text(f"{SUMMARY_HEADER}\n\n{event.text}"),))
+    return make(event.seq, "summary", row)
 
-    def _answer(self, result: ToolResult) -> None:
-        """A result takes the place of its call's. A reused id means the latest reply that used it;
-        a second result, and one whose call is nowhere, belong to nobody (ENG-16).
-        """
-        exchange = self._open.get(result.call_id)
-        if exchange is None or result.call_id in exchange.answered:
-            return
-        exchange.answered.add(result.call_id)
-        for at, call in enumerate(exchange.calls, exchange.at + 1):
-            if call.id == result.call_id:
-                self._entries[at] = self._result(result, call, exchange.seq)
-        if exchange.whole:
-            self._close(exchange)
 
-    def _close(self, exchange: Exchange) -> None:
-        for at in range(exchange.at, exchange.at + 1 + len(exchange.calls)):
-            self._entries[at] = replace(self._entries[at], whole=True)
-        self._open = {id_: other for id_, other in self._open.items() if other.seq != exchange.seq}
+def attachment(event: AttachImage, rules: Rules) -> Entry:
+    """An image: the line that frames it as data, and the image by digest, or why it is withheld."""
+    line = Text(event.line or f"{event.name}: an attached image")
+    if not rules.policy.images:
+        return make(event.seq, "attachment", UserRow((line,)))
+    image = Image(event.sha256, event.mime, event.width, event.height)
+    shown = withhold(image, rules.withheld)
+    return make(
+        event.seq,
+        "attachment",
+        UserRow((line, shown)),
+        pixels=event.tokens if isinstance(shown, Image) else 0,
+        label=f"image {event.name}, {event.width}x{event.height}",
+    )
 
-    def _result(self, result: ToolResult, call: Call, batch: int) -> Entry:
-        is_read = result.name == READ_TOOL and not result.is_error
-        cap = self._recipe.window.max_result_tokens
-        if is_read and self._policy.wide_reads:
-            cap *= 2
-        source = cuts.Source(seq=result.seq, read_path=_path_of(call) if is_read else None)
-        text = result.text if result.text.strip() else NO_OUTPUT
-        cut = cuts.cut(text, cap, source)
-        state: EntryState = "in" if cut is None else "cut"
-        shown = (Text(text if cut is None else cut),)
-        row = ToolRow(call.id, call.name, result.is_error, shown)
-        return entry(result.seq, "result", row, state=state, batch=batch, whole=False)
 
-    def _elide(self, request: LlmRequest) -> None:
-        """What a request elided stays so, in place; what had its place behind moves up."""
-        if not request.elided:
-            return
-        self.elided |= frozenset(request.elided)
-        self._entries = elision.apply(self._entries, self.elided)
-        places = {kept.seq: at for at, kept in enumerate(self._entries)}
-        self._open = {
-            id_: replace(exchange, at=places[exchange.seq])
-            for id_, exchange in self._open.items()
-            if exchange.seq not in self.elided
-        }
+def withhold(image: Image, withheld: Mapping[str, str]) -> Image | Text:
+    """The image, or a line that says why it is not sent."""
+    reason = withheld.get(image.sha256)
+    return image if reason is None else Text(f"[image not sent: {reason}]")
+
+
+def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
+    """A reply with what goes back of it: no blank text, no half-made calls; `None` if nothing is
+    left.
+    """
+    cut_short = event.finish == "interrupted"
+
+    def goes_back(part: ReplyPart) -> bool:
+        match part:
+            case Text():
+                return bool(part.text.strip())
+            case Thinking():
+                return rules.policy.thinking and bool(part.text.strip())
+            case Block():
+                return rules.policy.blocks and not cut_short
+            case Call():
+                return not cut_short
+
+    parts = tuple(part for part in event.parts if goes_back(part))
+    if not parts:
+        return None
+    if not any(isinstance(part, Text | Call) for part in parts):
+        parts = (*parts, Text(NO_ANSWER))
+    return make(event.seq, "assistant", AssistantRow(parts), whole=whole)
+
+
+def without_blocks(entry: Entry) -> Entry:
+    """A reply without its opaque blocks; its thinking stays."""
+    if not isinstance(entry.message, AssistantRow):
+        return entry
+    parts = tuple(part for part in entry.message.parts if not isinstance(part, Block))
+    if len(parts) == len(entry.message.parts):
+        return entry
+    return remade(entry, AssistantRow(parts or (Text(NO_ANSWER),)))
+
+
+def result(
+    event: ToolResult, call: Call | None, batch: int | None, rules: Rules, *, whole: bool
+) -> Entry:
+    """A call's result: folded, or cut at the cap, with its images, which a fold stands for too.
+    Before recipe 16 it knows neither its call nor the reply that made it.
+    """
+    fold = rules.folds.get(event.seq)
+    state: EntryState = "in" if fold is None else "folded"
+    said, cap = event.text if fold is None else fold, _cap(event, rules)
+    if not cuts.fits(said, cap):
+        said = cuts.cut(said, cap, _source(event, call, rules))
+        state = "cut" if fold is None else "folded"
+    refs = event.images if rules.policy.images and fold is None else ()
+    row = ToolRow(
+        call.id if call else event.call_id,
+        call.name if call else event.name,
+        event.is_error,
+        (
+            Text(said if said.strip() else NO_OUTPUT),
+            *(withhold(_image(ref), rules.withheld) for ref in refs),
+        ),
+    )
+    pixels = sum(ref.tokens for ref in refs if ref.sha256 not in rules.withheld)
+    return make(event.seq, "result", row, pixels=pixels, state=state, batch=batch, whole=whole)
+
+
+def unanswered(call: Call, batch: int, text: str) -> Entry:
+    """The result that a window shows for a call without one; it is no event's."""
+    row = ToolRow(call.id, call.name, True, (Text(text),))
+    return make(-batch, "result", row, batch=batch, whole=False)
+
+
+def _image(ref: ImageRef) -> Image:
+    return Image(ref.sha256, ref.mime, ref.width, ref.height)
+
+
+def _is_read(event: ToolResult) -> bool:
+    return event.name == READ_TOOL and not event.is_error
+
+
+def _cap(event: ToolResult, rules: Rules) -> int:
+    cap = rules.recipe.window.max_result_tokens
+    return 2 * cap if _is_read(event) and rules.policy.wide_reads else cap
+
+
+def _source(event: ToolResult, call: Call | None, rules: Rules) -> cuts.Source:
+    path = _path_of(call) if call and _is_read(event) else None
+    return cuts.Source(seq=event.seq, read_path=path, named=rules.policy.named_cuts)
 
 
 def _path_of(call: Call) -> str | None:
     """The path a read was asked for; `None` where the arguments do not tell."""
-    try:
-        arguments = json.loads(call.arguments)
-    except (ValueError, RecursionError):
-        return None
-    path = arguments.get("path") if isinstance(arguments, dict) else None
+    arguments = read_arguments(call.arguments)
+    path = None if isinstance(arguments, Malformed) else arguments.get("path")
     return path if isinstance(path, str) else None

@@ -35,6 +35,23 @@ def test_request_has_the_published_form() -> None:
     )
 
 
+def test_request_is_the_sum_of_its_pieces() -> None:
+    """ENG-27: what is hashed piece by piece is the request's own bytes."""
+    rows = (UserRow((Text('a "b" 中'),)), AssistantRow((Text("c"),)))
+    tools = (ToolSpec("t", "d", {"type": "object"}),)
+    for messages in ((), rows[:1], rows):
+        request = Request(system="s\n", tools=tools, max_output=7, messages=messages)
+        assert canonical.request_bytes(request) == b"".join(
+            (
+                canonical.before_messages(7),
+                b",".join(map(canonical.message_bytes, messages)),
+                canonical.after_messages(
+                    canonical.system_bytes(request.system), canonical.tools_bytes(tools)
+                ),
+            )
+        )
+
+
 def test_event_line_keeps_extra_fields_and_order() -> None:
     event = UserMessage(seq=3, at="t", run=1, text="hi", extra={"later": 1})
     assert list(canonical.event_line(event)) == [

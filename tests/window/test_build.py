@@ -1,4 +1,4 @@
-"""The window of recipe 20 (ENG-10, ENG-12): what a request holds, in which order."""
+"""The window of recipe 20: what a request holds, in which order."""
 
 import itertools
 from typing import Any
@@ -6,25 +6,11 @@ from typing import Any
 import pytest
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.canonical import canonical, message_value
 from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
-from nodwyn_tui.window import entries
-from nodwyn_tui.window.build import Following, Shape, Window
+from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.entries import fixed_tokens
-from tests.builders import TOOLS, LogBuilder
-
-
-def texts(window: Window) -> list[str]:
-    """Each message as `role: text`, calls as `name(id)`."""
-
-    def part(value: dict[str, Any]) -> str:
-        return value.get("text") or f"{value['name']}({value['id']})"
-
-    return [
-        f"{row.role}: " + " ".join(part(value) for value in message_value(row)["parts"])
-        for row in window.request.messages
-    ]
+from tests.builders import TOOLS, LogBuilder, texts
 
 
 def test_requests_stand_under_their_header_and_steers_bare() -> None:
@@ -58,7 +44,7 @@ def test_rejected_message_stands_in_no_window() -> None:
 
 
 def test_each_request_is_its_predecessor_with_messages_appended() -> None:
-    """ENG-19, ENG-20: prompt and catalogue never change, history only grows, thinking goes back."""
+    """ENG-19: the system text and catalogue never change, history only grows."""
     log = LogBuilder()
     log.user()
     windows = []
@@ -229,27 +215,3 @@ def test_rows_have_the_types_of_their_roles() -> None:
     assert isinstance(user, UserRow)
     assert isinstance(reply, AssistantRow)
     assert result == ToolRow("c", "shell", True, (Text("done"),))
-
-
-def test_step_costs_what_is_new_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """ENG-27: a message is encoded once, however long the conversation is."""
-    log = LogBuilder(high_water=10**6, low_water=10**5, ceiling=10**7)
-    log.user()
-    following = Following(log.recipe)
-    encoded: list[int] = []
-
-    def counted(value: Any) -> bytes:
-        encoded[-1] += 1
-        return canonical(value)
-
-    monkeypatch.setattr(entries, "canonical", counted)
-    fed = 0
-    for step in range(100):
-        log.reply("words", Call(f"c{step}", "shell", "{}"))
-        log.result(f"c{step}", "text " * 40)
-        encoded.append(0)
-        for event in log.events[fed:]:
-            following.feed(event)
-        fed = len(log.events)
-        assert following.window().digest
-    assert encoded[-1] == encoded[1] < 12

@@ -8,9 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain.parts import Call
-from nodwyn_tui.window.cuts import Source, cut
+from nodwyn_tui.window import cuts
+from nodwyn_tui.window.cuts import Source
 from nodwyn_tui.window.entries import size
 from tests.builders import LogBuilder
+
+
+def cut(text: str, cap: int, source: Source) -> str | None:
+    """What is shown of `text`; `None` if it fits as it is."""
+    return None if cuts.fits(text, cap) else cuts.cut(text, cap, source)
 
 
 def test_result_within_the_cap_stays_as_it_is() -> None:
@@ -56,6 +62,26 @@ def test_cut_read_is_phrased_as_the_read_that_brings_it_back(
     assert lines[at + 1] == f"code {int(match[2]) + 1}"
 
 
+def test_line_end_at_the_end_begins_no_line() -> None:
+    shown = cut("x = 1\n" * 1_000, 400, Source(seq=7, read_path="a.py"))
+    assert shown is not None
+    assert " of 1000 left out" in shown
+
+
+def test_read_whose_first_line_does_not_fit_is_read_again_from_it() -> None:
+    """The header is no line of the file."""
+    text = "[lines 50-90 of 90; " + "a long note " * 60 + "]\n" + "\n".join(["code"] * 41)
+    shown = cut(text, 200, Source(seq=7, read_path="a.py"))
+    assert shown is not None
+    assert shown.startswith("[lines 50-")
+
+
+def test_long_path_does_not_take_a_cut_over_the_cap() -> None:
+    shown = cut("x = 1\n" * 1_000, 400, Source(seq=7, read_path="deep/" * 100))
+    assert shown is not None
+    assert size(json.dumps(shown).encode()) <= 400
+
+
 def test_result_without_line_ends_keeps_a_marker_by_size() -> None:
     shown = cut("€" * 5_000, 400, Source(seq=9))
     assert shown is not None
@@ -73,6 +99,7 @@ def test_cut_is_within_the_cap_and_deterministic(text: str, cap: int) -> None:
     assert shown == cut(text, cap, Source(seq=1))
     final = text if shown is None else shown
     assert size(json.dumps(final, ensure_ascii=False).encode()) <= cap
+    assert (shown is None) == (size(json.dumps(text, ensure_ascii=False).encode()) <= cap)
 
 
 def test_file_read_is_allowed_twice_the_cap() -> None:

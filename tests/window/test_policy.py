@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from nodwyn_tui.errors import ReplayError
-from nodwyn_tui.window.policy import ADDED, EXECUTABLE, Policy, policy_for
+from nodwyn_tui.window.policy import ADDED, Policy, policy_for
 
 
 @pytest.mark.parametrize("version", [0, 3, 4, 5, 11, 13, 21])
@@ -20,9 +20,3 @@ def test_every_flag_is_added_once_and_stays() -> None:
     assert all(dataclasses.astuple(policy_for(20)))
     assert not policy_for(18).wide_reads
     assert policy_for(18).blocks
-
-
-def test_known_version_that_cannot_be_executed_yet_says_so() -> None:
-    for version in ADDED.keys() - EXECUTABLE:
-        with pytest.raises(ReplayError, match="this build executes only"):
-            policy_for(version)

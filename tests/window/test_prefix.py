@@ -1,10 +1,15 @@
 """The cache arithmetic (ENG-28)."""
 
 import dataclasses
+from collections.abc import Callable
+
+import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
-from nodwyn_tui.window.prefix import Prediction, Sent, predict, sent
+from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.window.build import ORDINARY, Shape
+from nodwyn_tui.window.prefix import REMEMBERED, Prediction, Sent, predict, remember, sent, shared
 from tests.builders import MODEL, LogBuilder
 
 PARAMETERS = Parameters()
@@ -18,17 +23,18 @@ def ask(
     origin: str = MODEL.origin,
     parameters: Parameters = PARAMETERS,
     one_slot: bool = False,
+    shape: Shape = ORDINARY,
 ) -> Prediction:
     """Predicts the next request, then remembers it."""
-    event, window = log.request()
-    made, model, before = window.pieces(), (origin, parameters), log.events[:-1]
+    event, window = log.request(shape)
     prediction = predict(
-        earlier, made, model, before, one_slot=one_slot, trimmed=bool(window.newly)
-    )
+        earlier, window.trail, (origin, parameters), log.events[:-1],
+        one_slot=one_slot, trimmed=bool(window.newly), withheld=shape.withheld,
+    )  # fmt: skip
     event = dataclasses.replace(
         event, model=dataclasses.replace(MODEL, origin=origin), parameters=parameters
     )
-    earlier.append(sent(event, made, reported))
+    earlier[:] = remember(earlier, sent(event, window.trail, reported))
     return prediction
 
 
@@ -50,12 +56,11 @@ def test_appended_request_reads_the_whole_earlier_prompt() -> None:
 def test_without_a_report_the_estimate_stands_in() -> None:
     log, earlier = LogBuilder(), []
     log.user()
+    estimate = log.window().estimate
     ask(log, earlier, reported=None)
     log.reply("ok")
     log.user()
-    cached = ask(log, earlier).cached
-    assert cached is not None
-    assert cached > 0
+    assert ask(log, earlier) == Prediction(estimate, None)
 
 
 def test_trim_is_named_and_only_what_stands_before_it_counts() -> None:
@@ -90,6 +95,83 @@ def test_clear_resume_and_switches_are_named() -> None:
     assert changed == Prediction(0, "parameter_switch")
 
 
+def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) -> Prediction:
+    """What is predicted after a change, with a resume and another request's worth behind it."""
+    log, earlier = LogBuilder(protected=1), []
+    log.image("ab")
+    log.user("one")
+    log.reply(Call("a", "shell", "{}"))
+    log.result("a", "out " * 90)
+    log.user("two")
+    ask(log, earlier, reported=500)
+    log.reply("ok")
+    change(log)
+    log.resume()
+    log.user("on")
+    return ask(log, earlier, shape=shape)
+
+
+@pytest.mark.parametrize(
+    ("word", "change"),
+    [
+        (None, lambda log: None),
+        (None, lambda log: log.resume(protected=1, high_water=1_900)),
+        ("fold", lambda log: log.fold(6)),
+        ("edit", lambda log: log.edit(6, "drop")),
+        ("rewind", lambda log: log.rewind(7)),
+        ("clear", lambda log: log.clear()),
+        ("compaction", lambda log: log.compact()),
+        ("resume", lambda log: log.resume(system="Other.")),
+    ],
+)
+def test_event_that_changed_the_shared_part_is_named(
+    word: str | None, change: Callable[[LogBuilder], object]
+) -> None:
+    """The earliest one: a clear followed by a resume is a clear."""
+    prediction = changed_by(change)
+    assert prediction.ended_by == word
+    assert (prediction.cached == 500) == (word is None)
+
+
+def test_change_of_what_came_later_ends_nothing() -> None:
+    """A fold of a result that the earlier request had not shown."""
+    log, earlier = LogBuilder(), []
+    log.user()
+    ask(log, earlier, reported=500)
+    log.reply(Call("a", "shell", "{}"))
+    log.fold(log.result("a").seq)
+    assert ask(log, earlier) == Prediction(500, None)
+
+
+def test_summary_and_withheld_image_are_named() -> None:
+    assert changed_by(lambda log: None, Shape(withheld={"ab": "missing"})).ended_by == (
+        "withheld_image"
+    )
+    log, earlier = LogBuilder(), []
+    for turn in range(4):
+        log.user(f"ask {turn}")
+        log.reply("ok")
+    ask(log, earlier)
+    log.summary(2, 3)
+    assert ask(log, earlier).ended_by == "summary"
+
+
+def test_image_that_is_withheld_from_the_first_on_ends_nothing() -> None:
+    log, earlier = LogBuilder(), []
+    log.user()
+    ask(log, earlier, reported=500)
+    log.reply("ok")
+    log.image("cd")
+    withheld = Shape(withheld={"cd": "no-vision"})
+    assert ask(log, earlier, shape=withheld) == Prediction(500, None)
+
+
+def test_other_tools_are_a_switch_of_parameters() -> None:
+    prediction = changed_by(lambda log: None, Shape(no_tools=True))
+    assert prediction.ended_by == "parameter_switch"
+    assert (prediction.cached or 0) > 0, "the system text is still there"
+
+
 def test_trim_of_a_request_that_got_no_reply_is_named() -> None:
     """Its process died: the resume behind it did not end the prefix, the trim did."""
     log, earlier = LogBuilder(), []
@@ -99,9 +181,61 @@ def test_trim_of_a_request_that_got_no_reply_is_named() -> None:
     for step in range(9):
         log.exchange(f"c{step}", "x" * 700)
     assert any(isinstance(event, ev.LlmRequest) and event.elided for event in log.events)
-    log.add(ev.SessionResume(session="s", workspace="/w", app="t", recipe=log.recipe))
+    log.resume()
     log.user("on")
     assert ask(log, earlier).ended_by == "trim"
+
+
+@pytest.mark.parametrize(
+    ("facts", "expected"),
+    [
+        ({"asked": False}, Prediction(0, None)),
+        ({"expired": True}, Prediction(0, "likely_expiry")),
+    ],
+    ids=["not asked for", "expired"],
+)
+def test_cache_that_holds_nothing(facts: dict[str, bool], expected: Prediction) -> None:
+    log, earlier = LogBuilder(), []
+    log.user()
+    ask(log, earlier)
+    log.reply("ok")
+    window = log.window()
+    model = MODEL.origin, PARAMETERS
+    assert predict(
+        earlier, window.trail, model, log.events, one_slot=False, trimmed=False, **facts
+    ) == expected  # fmt: skip
+
+
+def test_what_is_remembered_does_not_grow_with_the_session() -> None:
+    log, earlier = LogBuilder(), []
+    log.user()
+    for step in range(30):
+        ask(log, earlier, origin="s/m-1" if step % 3 else "t/other")
+        log.reply("ok")
+    assert [sent.origin for sent in earlier].count("s/m-1") == REMEMBERED
+    assert [sent.origin for sent in earlier].count("t/other") == REMEMBERED
+    assert [sent.seq for sent in earlier] == sorted(sent.seq for sent in earlier)
+
+
+def test_shared_part_is_that_of_the_leading_pieces() -> None:
+    """A piece that comes again behind another one is not shared."""
+    log, other = LogBuilder(task_header=""), LogBuilder(task_header="")
+    for text in ("a", "b", "c"):
+        log.user(text)
+    for text in ("a", "x", "c"):
+        other.user(text)
+    one, two = log.window().trail, other.window().trail
+    assert shared(one, two) == one[2].end
+    assert shared(one, one) == one[-1].end
+    assert shared(one, LogBuilder(system="Other.").window().trail) == 0
+
+
+def test_model_that_took_the_slot_leaves_nothing() -> None:
+    log, earlier = LogBuilder(), []
+    log.user()
+    ask(log, earlier, one_slot=True)
+    ask(log, earlier, one_slot=True, origin="s/m-2")
+    assert ask(log, earlier, one_slot=True) == Prediction(0, "model_switch")
 
 
 def test_one_slot_server_holds_only_its_last_request() -> None:

@@ -1,0 +1,203 @@
+"""`nodwyn lab`: recorded sessions folded again under other policies.
+
+Reads logs alone: no configuration, no workspace file, no model.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.errors import NodwynError, UsageError
+from nodwyn_tui.lab import running
+from nodwyn_tui.lab.cache_models import CACHE_MODELS
+from nodwyn_tui.lab.export import csv_text, need_parquet, parquet_bytes
+from nodwyn_tui.lab.logs import logs_at
+from nodwyn_tui.lab.measures import Prices
+from nodwyn_tui.lab.policies import LabPolicy, recipe_versions
+from nodwyn_tui.lab.report import Findings, chart, gather, table, value
+from nodwyn_tui.lab.running import Done, Job
+from nodwyn_tui.system.atomic import write_whole
+
+ALL = "all"
+FOLDS = {"recorded": None, "on": True, "off": False}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Folds what was asked for, and prints or saves it; 1 if a log could not be folded."""
+    parsed = _parser().parse_args(arguments)
+    policies = _policies(parsed)
+    for policy in policies:
+        policy.check()
+    if parsed.parquet:
+        need_parquet()
+    models = _models(parsed.cache_model)
+    jobs = [
+        Job(
+            path=path,
+            policies=policies,
+            models=models,
+            prices=None if parsed.price is None else Prices.of(parsed.price),
+            rows=bool(parsed.csv or parsed.parquet),
+        )
+        for path in _logs(parsed.path)
+    ]
+    findings = gather(_done(jobs, parsed), policies, models)
+    for path, why in sorted(findings.failures.items()):
+        print(f"nodwyn: {path}: {why}", file=sys.stderr)  # noqa: T201 - the command line's own output
+    if not findings.logs:
+        raise NodwynError("none of the logs could be folded")
+    _deliver(findings, parsed)
+    return 1 if findings.failures else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="nodwyn lab",
+        description="Fold recorded sessions again under other policies: what each would have sent,"
+        " what caches would have held of it, what it would have cost. No model is called.",
+        epilog="Several values of an option, parted by commas, give a policy for each combination;"
+        " 'recorded' is what the log has.",
+    )
+    add = parser.add_argument
+    add("path", nargs="+", metavar="PATH", help="a log, a session's folder or id, a folder of logs")
+    add("--recipe", metavar="N", help="recipe versions: 16, or 1,16,20, or 1..20")
+    add("--strategy", metavar="S", help="trim")
+    add("--high", metavar="N", help="the high mark, in tokens")
+    add("--low", metavar="N", help="the low mark, in tokens")
+    add("--cap", metavar="N", help="the cap of a result, in tokens")
+    add("--folds", metavar="F", help="stale results folded: on, off, or as recorded")
+    add("--order", metavar="O", help="where fresh rows stand (off)")
+    add("--cache-model", metavar="M", default=ALL, help=f"{', '.join(CACHE_MODELS)} (all)")
+    add("--price", metavar="I,C,W,O", help="dollars a million tokens: input,cached,write,output")
+    add("--jobs", type=_count, metavar="N", help="processes (as many as the machine has cores)")
+    add("--cluster", metavar="ADDRESS", help="fold on a Dask cluster")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true")
+    output.add_argument("--csv", metavar="FILE", help="save a row a request ('-' prints it)")
+    output.add_argument("--parquet", metavar="FILE", help="save a row a request")
+    return parser
+
+
+def _count(word: str) -> int:
+    count = int(word)
+    if count < 1:
+        raise ValueError
+    return count
+
+
+def _policies(parsed: argparse.Namespace) -> tuple[LabPolicy, ...]:
+    """Every combination of the values given, each once."""
+    combined = itertools.product(
+        [None] if parsed.recipe is None else recipe_versions(parsed.recipe),
+        _numbers("--high", parsed.high),
+        _numbers("--low", parsed.low),
+        _numbers("--cap", parsed.cap),
+        _folds(parsed.folds),
+        _words(parsed.strategy),
+        _words(parsed.order),
+    )
+    return tuple(
+        dict.fromkeys(
+            LabPolicy(
+                recipe=recipe,
+                high=high,
+                low=low,
+                cap=cap,
+                folds=folds,
+                strategy=strategy,
+                order=order,
+            )
+            for recipe, high, low, cap, folds, strategy, order in combined
+        )
+    )
+
+
+def _words(words: str | None) -> list[str | None]:
+    if words is None:
+        return [None]
+    return [None if word.strip() == "recorded" else word.strip() for word in words.split(",")]
+
+
+def _numbers(option: str, words: str | None) -> list[int | None]:
+    found: list[int | None] = []
+    for word in _words(words):
+        if word is not None and not (word.isascii() and word.isdigit() and int(word)):
+            raise UsageError(f"{option} takes whole numbers of tokens or 'recorded', not {word!r}")
+        found.append(None if word is None else int(word))
+    return found
+
+
+def _folds(words: str | None) -> list[bool | None]:
+    found = []
+    for word in ["recorded"] if words is None else words.split(","):
+        if word.strip() not in FOLDS:
+            raise UsageError(f"--folds takes {', '.join(FOLDS)}, not {word.strip()!r}")
+        found.append(FOLDS[word.strip()])
+    return found
+
+
+def _models(words: str) -> tuple[str, ...]:
+    names = [word.strip() for word in words.split(",")]
+    if ALL in names:
+        return tuple(CACHE_MODELS)
+    for name in names:
+        if name not in CACHE_MODELS:
+            raise UsageError(
+                f"there is no cache model {name!r}; there are: {', '.join(CACHE_MODELS)}"
+            )
+    return tuple(dict.fromkeys(names))
+
+
+def _logs(references: Sequence[str]) -> list[Path]:
+    """The logs of all paths and ids, each once."""
+    found: dict[Path, None] = {}
+    for reference in references:
+        path = Path(reference)
+        for log in logs_at(path) if os.path.lexists(path) else [find_log(reference)]:
+            found[log] = None
+    return list(found)
+
+
+def _done(jobs: Sequence[Job], parsed: argparse.Namespace) -> Iterator[Done]:
+    """The jobs, in as many processes as there is work for, or on the cluster that was named."""
+    if parsed.cluster is not None:
+        return _told(running.run(jobs, running.cluster(parsed.cluster)), len(jobs))
+    count = parsed.jobs or os.cpu_count() or 1
+    pieces = running.split(jobs, count)
+    if count == 1 or len(pieces) == 1:
+        return _told(running.here(pieces), len(pieces))
+    pool = running.processes(min(count, len(pieces)))
+    return _told(running.run(pieces, pool), len(pieces))
+
+
+def _told(done: Iterable[Done], count: int) -> Iterator[Done]:
+    """The same, with progress on standard error where a person looks."""
+    watched = sys.stderr.isatty()
+    for number, each in enumerate(done, 1):
+        if watched:
+            end = "\n" if number == count else ""
+            print(f"\rfolded {number:,} of {count:,}", end=end, file=sys.stderr, flush=True)  # noqa: T201 - progress
+        yield each
+
+
+def _deliver(findings: Findings, parsed: argparse.Namespace) -> None:
+    if parsed.json:
+        print(json.dumps(value(findings), ensure_ascii=False))  # noqa: T201 - the output
+    elif parsed.csv == "-":
+        sys.stdout.write(csv_text(findings.rows))
+    elif parsed.csv:
+        write_whole(Path(parsed.csv), csv_text(findings.rows).encode())
+    elif parsed.parquet:
+        write_whole(Path(parsed.parquet), parquet_bytes(findings.rows))
+    else:
+        print(_inert(f"{table(findings)}\n\n{chart(findings)}"))  # noqa: T201 - the output
+
+
+def _inert(text: str) -> str:
+    """Without what would act on a terminal (SEC-3)."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)

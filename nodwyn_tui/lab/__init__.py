@@ -1,0 +1,1 @@
+"""The policy lab: recorded sessions folded again under other policies. No model is called."""

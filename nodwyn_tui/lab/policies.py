@@ -1,0 +1,123 @@
+"""What a re-fold changes of what was recorded (ENG-30). A value that is not set stays as recorded.
+
+What this build cannot carry out is refused by name: no policy is folded as another one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+
+from nodwyn_tui.domain.recipe import Recipe, WindowLimits
+from nodwyn_tui.errors import ReplayError, UsageError
+from nodwyn_tui.window.entries import fixed_tokens
+from nodwyn_tui.window.policy import ADDED, policy_for
+from nodwyn_tui.window.sizes import Wanted, limits
+
+RECORDED = "recorded"
+
+STRATEGIES = ("trim", "rollover", "compact")
+BUILT_STRATEGIES = ("trim",)
+ORDERS = ("each_request", "on_change", "run_start", "auto", "off")
+BUILT_ORDERS = ("off",)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabPolicy:
+    """`recipe` is a version; `high`, `low` and `cap` (of a result) are tokens; `folds` False
+    makes none, True makes them wherever the prefix changes anyway, at a trim or a resume (ENG-21);
+    `order` is where fresh rows stand.
+    """
+
+    recipe: int | None = None
+    high: int | None = None
+    low: int | None = None
+    cap: int | None = None
+    folds: bool | None = None
+    strategy: str | None = None
+    order: str | None = None
+
+    @property
+    def name(self) -> str:
+        """`recipe=16,high=60000`; `recorded` where nothing is changed."""
+        said = {field.name: getattr(self, field.name) for field in fields(self)}
+        words = {True: "on", False: "off"}
+        pieces = [
+            f"{key}={words[value] if isinstance(value, bool) else value}"
+            for key, value in said.items()
+            if value is not None
+        ]
+        return ",".join(pieces) or RECORDED
+
+    def check(self) -> None:
+        """Raises `UsageError` for what this build cannot carry out."""
+        if self.recipe is not None:
+            try:
+                policy_for(self.recipe)
+            except ReplayError as error:
+                raise UsageError(str(error)) from error
+        _built("strategy", self.strategy, STRATEGIES, BUILT_STRATEGIES)
+        _built("order", self.order, ORDERS, BUILT_ORDERS)
+        if self.high is not None and self.low is not None and self.low >= self.high:
+            raise UsageError(
+                f"the low mark ({self.low:,}) must be below the high one ({self.high:,})"
+            )
+
+    def recipe_for(self, recorded: Recipe) -> Recipe:
+        """The recipe that stands in place of a recorded one."""
+        return replace(
+            recorded,
+            version=recorded.version if self.recipe is None else self.recipe,
+            window=self._window(recorded),
+            fresh=recorded.fresh if self.order is None else self.order,
+        )
+
+    def _window(self, recorded: Recipe) -> WindowLimits:
+        """Marks by the product's own rule (ENG-18): over the ceiling they shrink to its formula,
+        and a low mark that is not set follows the high one.
+        """
+        window = recorded.window
+        if self.cap is not None:
+            window = replace(window, max_result_tokens=self.cap)
+        if self.high is None and self.low is None:
+            return window
+        low = window.low_water if self.high is None else None
+        made = limits(
+            recorded.num_ctx,
+            fixed_tokens(recorded.system, recorded.tools),
+            Wanted(
+                max_output=recorded.window.output_reserve,
+                high_water=window.high_water if self.high is None else self.high,
+                low_water=low if self.low is None else self.low,
+            ),
+            None,
+        )
+        return replace(window, high_water=made.high_water, low_water=made.low_water)
+
+
+def recipe_versions(words: str) -> list[int | None]:
+    """`16`, `1,16,20`, `1..20` (those of the range that are documented), `recorded`."""
+    found: list[int | None] = []
+    for word in words.split(","):
+        first, dots, last = word.strip().partition("..")
+        try:
+            if word.strip() == RECORDED:
+                found.append(None)
+            elif dots:
+                found += [version for version in ADDED if int(first) <= version <= int(last)]
+            else:
+                found.append(int(first))
+        except ValueError as error:
+            raise UsageError(
+                f"--recipe takes a version, a list (1,16,20), a range (1..20) or {RECORDED},"
+                f" not {word.strip()!r}"
+            ) from error
+    return found
+
+
+def _built(what: str, value: str | None, known: Sequence[str], built: Sequence[str]) -> None:
+    if value is None or value in built:
+        return
+    if value in known:
+        raise UsageError(
+            f"the lab of this version cannot fold {what} {value!r} yet (it can: {', '.join(built)})"
+        )
+    raise UsageError(f"there is no {what} {value!r}; there are: {', '.join(known)}")

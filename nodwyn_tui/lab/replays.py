@@ -1,0 +1,207 @@
+"""Recorded sessions under another policy: each recorded request's window built anew (ENG-30).
+
+What was said and done stays as recorded; the policy's own elisions take the place of the recorded
+ones as it goes, so that stickiness and hysteresis are its own. What the model would have said to
+another window, nobody knows: a re-fold compares prompts, not outcomes.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from nodwyn_tui.domain.events import (
+    Approval,
+    Event,
+    FreshContext,
+    LlmError,
+    LlmRequest,
+    LlmResponse,
+    ResultFold,
+    RunEnd,
+    SessionRecipe,
+    SessionResume,
+    SessionStart,
+    ToolCall,
+)
+from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.errors import ReplayError
+from nodwyn_tui.lab.policies import LabPolicy
+from nodwyn_tui.window import folds
+from nodwyn_tui.window.build import Shape, Window, build
+from nodwyn_tui.window.contexts import Place, StartTracker
+from nodwyn_tui.window.entries import Entry
+from nodwyn_tui.window.policy import policy_for
+
+UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
+"""Frequent lines that stand in no window: left out, they cost no look at every request."""
+
+ENDLESS = 2**62
+"""A trim line that no window crosses."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """An entry that the former window of its context showed and this one does not, and the tokens
+    (estimated) that left with it.
+    """
+
+    seq: int
+    kind: str
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refolded:
+    """A recorded request, its window under the policy, and what left since the one before."""
+
+    request: LlmRequest
+    window: Window
+    left: tuple[Left, ...]
+
+
+def refold(events: Sequence[Event], policy: LabPolicy) -> Iterator[Refolded]:
+    """Every recorded request of a session, in order. `ReplayError` where there is no recipe, or one
+    of an unknown version.
+    """
+    session = _Session(policy)
+    shown: dict[int, Window] = {}
+    for event in events:
+        if isinstance(event, LlmRequest):
+            window = session.window(event)
+            left = _left(shown.get(event.ctx), window)
+            shown[event.ctx] = window
+            yield Refolded(request=event, window=window, left=left)
+        else:
+            session.take(event)
+
+
+class _Session:
+    """The log as it would be under a policy, so far."""
+
+    def __init__(self, policy: LabPolicy) -> None:
+        self._policy = policy
+        self._log: list[Event] = []
+        self._recipe: Recipe | None = None
+        self._trackers = {resets: StartTracker(resets=resets) for resets in (False, True)}
+        self._resumed = False
+
+    def take(self, event: Event) -> None:
+        """The next event, as the policy has it."""
+        match event:
+            case SessionStart() | SessionResume() | SessionRecipe():
+                self._recipe = self._policy.recipe_for(event.recipe)
+                self._resumed = True
+                event = replace(event, recipe=self._recipe)
+            case ResultFold() if self._policy.folds is not None:
+                return
+            case FreshContext() if self._policy.order == "off":
+                return
+            case _:
+                pass
+        self._add(event)
+
+    def window(self, recorded: LlmRequest) -> Window:
+        """The window of a request, which is in the log from then on."""
+        window = self._build(recorded)
+        if self._policy.folds and (window.newly or self._resumed) and self._fold(recorded):
+            # A trim that was due still goes down to the low mark: a window that folds alone bring
+            # below the high one crosses it again at once, and loses its prefix each time.
+            window = self._build(recorded, self._low if window.newly else None)
+        self._resumed = False
+        self._add(replace(recorded, elided=window.newly, estimate=window.estimate))
+        return window
+
+    def _build(self, recorded: LlmRequest, line: int | None = None) -> Window:
+        """The window of a request, above a trim `line` of its own if there is one."""
+        recipe = self._recipe
+        if recipe is None:
+            raise ReplayError(
+                f"no recipe is recorded before the request at seq {recorded.seq}, so it cannot be"
+                " rebuilt"
+            )
+        place = self._trackers[policy_for(recipe.version).resets].place
+        at = place if recorded.ctx == place.ctx else Place(recorded.ctx, 0)
+        shape = _shape(recorded, self._policy)
+        if line is not None:
+            shape = replace(shape, high_water=line)
+        return build(self._log, recipe, shape, at)
+
+    @property
+    def _low(self) -> int | None:
+        return self._recipe.window.low_water if self._recipe else None
+
+    def _fold(self, recorded: LlmRequest) -> bool:
+        """Makes the folds that cost nothing now that the prefix changes anyway (ENG-21), before
+        anything is trimmed.
+        """
+        untrimmed = self._build(recorded, ENDLESS)
+        made = folds.due(self._log, untrimmed, folds.Moment(prefix_changes=True))
+        for fold in made:
+            # Just before the request, whose own seq it bears: there is no other between them.
+            self._add(
+                ResultFold(
+                    seq=recorded.seq,
+                    ctx=recorded.ctx,
+                    target=fold.target,
+                    text=fold.text,
+                    why=fold.why,
+                )
+            )
+        return bool(made)
+
+    def _add(self, event: Event) -> None:
+        if not isinstance(event, UNSEEN):
+            self._log.append(event)
+        for tracker in self._trackers.values():
+            tracker.feed(event)
+
+
+def answered(events: Sequence[Event]) -> Mapping[int, LlmResponse]:
+    """The replies by their request's seq. A request without one was refused, or never came."""
+    return {event.req: event for event in events if isinstance(event, LlmResponse)}
+
+
+def scales(events: Sequence[Event]) -> dict[str, float]:
+    """By origin, the prompt tokens that replies reported over what was estimated for them; an
+    origin whose replies reported nothing is missing.
+    """
+    replies = answered(events)
+    reported: dict[str, int] = {}
+    estimated: dict[str, int] = {}
+    for event in events:
+        if isinstance(event, LlmRequest) and event.seq in replies:
+            tokens, origin = replies[event.seq].usage.prompt_tokens, event.model.origin
+            if tokens and event.estimate:
+                reported[origin] = reported.get(origin, 0) + tokens
+                estimated[origin] = estimated.get(origin, 0) + event.estimate
+    return {origin: reported[origin] / estimated[origin] for origin in reported}
+
+
+def _shape(recorded: LlmRequest, policy: LabPolicy) -> Shape:
+    """A trim line of the request's own (headroom, a forced trim) was set against the marks that
+    were recorded: it holds unless the policy sets a high one.
+    """
+    return Shape(
+        no_tools=recorded.no_tools,
+        offered_tools=recorded.offered_tools,
+        high_water=recorded.high_water if policy.high is None else None,
+        withheld={image.sha256: image.reason for image in recorded.withheld_images},
+    )
+
+
+def _left(former: Window | None, window: Window) -> tuple[Left, ...]:
+    if former is None:
+        return ()
+    now = {entry.seq: entry for entry in window.entries}
+    return tuple(
+        Left(seq=was.seq, kind=was.kind, tokens=was.tokens - _tokens(now.get(was.seq)))
+        for was in former.entries
+        if was.state != "elided" and _is_out(now.get(was.seq))
+    )
+
+
+def _is_out(entry: Entry | None) -> bool:
+    return entry is None or entry.state == "elided"
+
+
+def _tokens(entry: Entry | None) -> int:
+    return entry.tokens if entry else 0

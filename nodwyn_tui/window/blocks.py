@@ -1,0 +1,120 @@
+"""Which opaque blocks are still valid (ENG-20). Whom they may go to is the translators' business.
+
+A provider checks that what came before a block is what it was when the block was made. So a reply
+made before a change of anything earlier goes back without its blocks; one made after keeps them.
+"""
+
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from nodwyn_tui.domain.events import (
+    AttachImage,
+    Event,
+    LlmRequest,
+    LlmResponse,
+    ResultFold,
+    SessionRecipe,
+    SessionResume,
+    SessionStart,
+    SummaryAdd,
+    SummaryRevoke,
+    ToolResult,
+    WindowEdit,
+)
+from nodwyn_tui.domain.recipe import Recipe
+
+NOW = 2**62
+"""The seq of what the request being built changes itself."""
+
+Change = tuple[int, int]
+"""When something changed, and the first entry it changed: seqs both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changes:
+    """What changed entries that had been shown. At `when[n]` or later, `first[n]` was the first
+    entry that changed; `asked` gives for a reply's seq the request that it answered.
+    """
+
+    when: Sequence[int]
+    first: Sequence[int]
+    asked: Mapping[int, int]
+
+    def stale(self, reply: int) -> bool:
+        """Whether anything before the reply at seq `reply` changed after it was asked for."""
+        later = bisect_right(self.when, self.asked.get(reply, reply))
+        return later < len(self.first) and self.first[later] < reply
+
+
+def changes(
+    events: Sequence[Event], recipe: Recipe, withheld: Collection[str], newly: Sequence[int] = ()
+) -> Changes:
+    """What `events` changed, and what the request being built does, whose recipe, withheld images
+    and new elisions these are.
+    """
+    found = [*_recorded(events, recipe), *_images(events, frozenset(withheld))]
+    found += [(NOW, seq) for seq in newly]
+    found.sort()
+    firsts = accumulate((first for _, first in reversed(found)), min)
+    return Changes(
+        when=[at for at, _ in found],
+        first=list(firsts)[::-1],
+        asked={event.seq: event.req for event in events if isinstance(event, LlmResponse)},
+    )
+
+
+def _recorded(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
+    """Elisions, folds, edits, summaries, and other recipes than the one before."""
+    rule: tuple[object, ...] | None = None
+    for event in events:
+        match event:
+            case LlmRequest() if event.elided:
+                yield event.seq, min(event.elided)
+            case ResultFold() | WindowEdit():
+                yield event.seq, event.target
+            case SummaryAdd():
+                yield event.seq, event.first
+            case SummaryRevoke():
+                yield event.seq, 0
+            case SessionStart() | SessionResume() | SessionRecipe():
+                if rule is not None and shape(event.recipe) != rule:
+                    yield event.seq, 0
+                rule = shape(event.recipe)
+            case _:
+                pass
+    if rule is not None and shape(recipe) != rule:
+        yield NOW, 0
+
+
+def _images(events: Sequence[Event], withheld: frozenset[str]) -> Iterator[Change]:
+    """Images that a request sent and the next one does not, or the other way round."""
+    bearers: dict[str, int] = {}
+    hidden: frozenset[str] = frozenset()
+    for event in events:
+        match event:
+            case AttachImage():
+                bearers.setdefault(event.sha256, event.seq)
+            case ToolResult():
+                for image in event.images:
+                    bearers.setdefault(image.sha256, event.seq)
+            case LlmRequest():
+                now = frozenset(image.sha256 for image in event.withheld_images)
+                yield from ((event.seq, bearers[name]) for name in now ^ hidden if name in bearers)
+                hidden = now
+            case _:
+                pass
+    yield from ((NOW, bearers[name]) for name in withheld ^ hidden if name in bearers)
+
+
+def shape(recipe: Recipe) -> tuple[object, ...]:
+    """What of a recipe changes how earlier entries are shown."""
+    return (
+        recipe.version,
+        recipe.system,
+        recipe.tools,
+        recipe.window.max_result_tokens,
+        recipe.task_header,
+        recipe.plan_header,
+    )

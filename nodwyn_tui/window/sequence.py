@@ -1,0 +1,99 @@
+"""Events to entries, in the order of the conversation, before anything is trimmed."""
+
+from collections.abc import Iterator, Mapping
+
+from nodwyn_tui.domain.events import (
+    AttachImage,
+    Event,
+    GatePlan,
+    LlmRequest,
+    LlmResponse,
+    Note,
+    SummaryAdd,
+    ToolResult,
+    UserMessage,
+)
+from nodwyn_tui.window import pairs, rows
+from nodwyn_tui.window.entries import Entry
+from nodwyn_tui.window.summaries import Replaced
+
+Linked = Mapping[int, Mapping[str, ToolResult]]
+"""Results by the seq of the reply and the id of the call that they answer."""
+
+
+def entries(placed: Replaced, rules: rows.Rules) -> Iterator[Entry]:
+    """Every message of the conversation.
+
+    A plan or a note that was recorded while calls are being answered waits until the next message
+    that is not a result, so that nothing ever stands between calls and results (ENG-19).
+    """
+    linked = pairs.link(placed.events) if rules.policy.pairs else None
+    waiting: dict[str, Entry] = {}
+    for event in placed.events:
+        if (kept := _waits(event, placed, rules)) is not None:
+            key, entry = kept
+            waiting[key] = entry
+            continue
+        made = list(_made(event, placed.summaries, linked, rules))
+        if isinstance(event, LlmRequest) or (made and made[0].kind != "result"):
+            # A request's window showed what waited at its end: there it stays.
+            yield from waiting.values()
+            waiting.clear()
+        yield from made
+    yield from waiting.values()
+
+
+def _waits(event: Event, placed: Replaced, rules: rows.Rules) -> tuple[str, Entry] | None:
+    """An entry that must not stand between calls and results, and what a later one replaces."""
+    if event.seq in placed.summaries:
+        return None
+    match event:
+        case GatePlan() if rules.policy.in_conversation:
+            return "plan", rows.plan(event, rules)
+        case Note(audience="model" | "both"):
+            return f"note {event.seq}", rows.note(event)
+        case _:
+            return None
+
+
+def _made(
+    event: Event, placed: Mapping[int, SummaryAdd], linked: Linked | None, rules: rows.Rules
+) -> Iterator[Entry]:
+    """The entries that stand where an event does. Without links (before recipe 16), a result stands
+    where it was recorded, whatever asked for it.
+    """
+    if (summary := placed.get(event.seq)) is not None:
+        yield rows.summary(summary)
+        return
+    match event:
+        case UserMessage(rejected=False):
+            yield rows.user(event, rules)
+        case AttachImage():
+            yield rows.attachment(event, rules)
+        case LlmResponse() if linked is not None:
+            yield from _exchange(event, linked[event.seq], rules)
+        case LlmResponse():
+            alone = rows.reply(event, rules, whole=True)
+            yield from () if alone is None else (alone,)
+        case ToolResult() if linked is None:
+            yield rows.result(event, None, None, rules, whole=True)
+        case _:
+            pass
+
+
+def _exchange(
+    reply: LlmResponse, results: Mapping[str, ToolResult], rules: rows.Rules
+) -> Iterator[Entry]:
+    """A reply and the results of its calls, in the order of the calls (C03)."""
+    calls = pairs.kept_calls(reply)
+    whole = all(call.id in results for call in calls)
+    entry = rows.reply(reply, rules, whole=whole)
+    if entry is None:
+        return
+    yield entry
+    for call in calls:
+        result = results.get(call.id)
+        if result is None:
+            yield rows.unanswered(call, reply.seq, pairs.UNANSWERED)
+        else:
+            yield rows.result(result, call, reply.seq, rules, whole=whole)

@@ -1,0 +1,242 @@
+"""Sessions made up by chance: every kind of line this build writes, in any order that a session may
+write it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import strategies as st
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.policy import ADDED
+from tests.builders import LogBuilder
+
+Step = tuple[str, Any]
+
+SIZES = st.sampled_from([0, 3, 60, 400, 1_500, 6_000])
+ANY = st.integers(0, 10)
+
+SAID = ("user", "user", "user", "steer", "plan", "note", "image", "orphan", "late")
+TALKED = ("reply", "think", "interrupt", "open call")
+CALLED = ("block", "block", "call", "read", "look", "reused")
+CHANGED = ("fold", "drop", "restore", "rewind", "summary", "summary", "revoke", "resume", "clear")
+MOVED = ("compact", "widen", "sub-context")
+SHAPED = ("withhold", "headroom", "force", "no tools")
+
+_STEP: st.SearchStrategy[Step] = st.one_of(
+    st.tuples(st.sampled_from(SAID), SIZES),
+    st.tuples(st.sampled_from(TALKED), SIZES),
+    st.tuples(st.sampled_from(CALLED), SIZES),
+    st.tuples(st.just("calls"), st.permutations([0, 1, 2])),
+    st.tuples(st.sampled_from(CHANGED + MOVED), ANY),
+    st.tuples(st.sampled_from(CHANGED), ANY),
+    st.tuples(st.sampled_from(SHAPED), ANY),
+)
+STEPS: st.SearchStrategy[list[Step]] = st.one_of(
+    st.lists(_STEP, max_size=12), st.lists(_STEP, min_size=12, max_size=40)
+)
+"""Short ones, to which a failure shrinks, and long ones, in which lines of different kinds meet."""
+
+PAIRED = st.sampled_from([version for version in ADDED if version >= 16])
+"""Recipes whose requests never part a call from its result."""
+
+DECLARED = (
+    ev.WindowReset, ev.WindowEdit, ev.WindowRewind, ev.ResultFold, ev.SummaryAdd, ev.SummaryRevoke,
+    ev.ContextOpen, ev.ContextClose, ev.SessionResume,
+)  # fmt: skip
+"""What may change what was sent; between them requests only grow."""
+
+
+def text(size: int) -> str:
+    return "".join(f"{n} é\n" if n % 7 == 0 else f"{n} " for n in range(size // 4))
+
+
+class Session(LogBuilder):
+    """A session that does what a list of steps says, asking before each reply.
+
+    `windows` holds each request of the conversation with its window; `late` is set once a result
+    came after a request that had shown its call unanswered, which no real session does.
+    """
+
+    def __init__(self, version: int = 20) -> None:
+        super().__init__(version=version)
+        self.windows: list[tuple[ev.LlmRequest, Window]] = []
+        self.calls = 0
+        self.open: list[str] = []
+        self.late = False
+        self.lasting: list[ev.ContextOpen] = []
+        self.withheld: dict[str, str] = {}
+
+    def do(self, step: Step) -> None:
+        kind, value = step
+        if kind in SAID:
+            self.say(kind, value)
+        elif kind in CHANGED:
+            self.change(kind, value)
+        elif kind in MOVED:
+            self.move(kind, value)
+        elif kind in SHAPED:
+            self.shape(kind, value)
+        else:
+            self.calls += 1
+            self.ask()
+            if kind in TALKED:
+                self.talk(kind, value, f"call{self.calls}")
+            else:
+                self.call(kind, value, f"call{self.calls}")
+
+    def ask(self, shape: Shape = ORDINARY) -> None:
+        own = Shape(
+            no_tools=shape.no_tools, high_water=shape.high_water, withheld=dict(self.withheld)
+        )
+        self.windows.append(self.request(own))
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [e for e in self.events if isinstance(e, kind) and e.ctx == self.ctx]
+
+    def say(self, kind: str, value: int) -> None:
+        match kind:
+            case "user" | "steer":
+                self.user(text(value), via="prompt" if kind == "user" else "steer")
+            case "plan":
+                self.add(ev.GatePlan(text=text(value)))
+            case "note":
+                self.add(ev.Note(text=text(value), audience="model"))
+            case "image":
+                self.image(f"image {value}", tokens=value)
+            case "orphan":
+                self.result("nobody", text(value))
+            case "late" if self.open:
+                self.late = True
+                self.result(self.open.pop(), text(value))
+
+    def change(self, kind: str, value: int) -> None:
+        """Changes what later windows show of earlier events."""
+        results, users = self.of(ev.ToolResult), self.of(ev.UserMessage)
+        rows = results + self.of(ev.LlmResponse) + users + self.of(ev.AttachImage)
+        match kind:
+            case "fold" if results:
+                self.fold(results[value % len(results)].seq, text(value * 40))
+            case "drop" if rows:
+                self.edit(rows[value % len(rows)].seq, "drop")
+            case "restore":
+                self.restore(value)
+            case "rewind":
+                self.take_back(value)
+            case "summary" if len(users) > 3:
+                first = value % (len(users) - 3)
+                self.summary(users[first].seq, users[first + 1].seq - 1)
+            case "revoke" if summaries := self.of(ev.SummaryAdd):
+                self.add(ev.SummaryRevoke(target=summaries[-1].seq))
+            case "resume":
+                version = 20 if value > 6 else self.recipe.version
+                self.resume(max_result_tokens=300 + 100 * (value % 2), version=version)
+            case "clear" if self.recipe.version >= 20:
+                self.clear()
+                self.lasting.clear()
+                self.user("after")
+
+    def restore(self, value: int) -> None:
+        gone = sorted(self.window().elided | {e.target for e in self.of(ev.WindowEdit)})
+        if gone:
+            self.edit(gone[value % len(gone)], "restore")
+
+    def take_back(self, value: int) -> None:
+        """Rewinds to a message of the person, leaving a compaction that came after it."""
+        floor = self.lasting[-1].parent if self.lasting and not self.spoken() else self.ctx
+        users = [e for e in self.events if isinstance(e, ev.UserMessage) and e.ctx == floor]
+        starts = [e.seq for e in self.events if isinstance(e, ev.WindowReset | ev.ContextOpen)]
+        users = [e for e in users if floor != self.ctx or e.seq > max(starts, default=0)]
+        if not users:
+            return
+        to = users[value % len(users)].seq
+        self.rewind(to)
+        if self.lasting and self.lasting[-1].seq >= to:
+            self.ctx = self.lasting.pop().parent
+        self.user("said again")
+
+    def spoken(self) -> bool:
+        """Whether the person spoke in the lasting context that is open."""
+        return any(e.ctx == self.ctx for e in self.events if isinstance(e, ev.UserMessage))
+
+    def move(self, kind: str, value: int) -> None:
+        """Goes on in another context, or comes back."""
+        match kind:
+            case "compact":
+                self.lasting.append(self.compact(text(value * 40) or "note"))
+            case "widen" if self.lasting and not self.spoken():
+                self.widen(self.lasting.pop())
+            case "sub-context":
+                parent, self.ctx = self.ctx, len(self.events) + 1
+                self.add(ev.ContextOpen(id=self.ctx, parent=parent, kind="task", ctx=self.ctx))
+                self.user(text(value * 40))
+                self.reply(text(value * 40))
+                self.add(ev.ContextClose(id=self.ctx, report="done"))
+                self.ctx = parent
+
+    def shape(self, kind: str, value: int) -> None:
+        """A request that departs from the session's rule."""
+        match kind:
+            case "withhold":
+                images = [image.sha256 for image in self.of(ev.AttachImage)]
+                name = ["seen", *images][value % (len(images) + 1)]
+                if self.withheld.pop(name, None) is None:
+                    self.withheld[name] = "missing"
+            case "headroom":
+                self.ask(Shape(high_water=3_000))
+                self.reply("with room")
+            case "force":
+                self.ask(Shape(high_water=200 + value * 100))
+                self.reply("with less")
+            case "no tools":
+                self.ask(Shape(no_tools=True))
+                self.reply("without tools")
+
+    def talk(self, kind: str, value: int, name: str) -> None:
+        """Answers, or calls without an end."""
+        match kind:
+            case "reply":
+                self.reply(text(value))
+            case "think":
+                self.reply(Thinking(text(value)))
+            case "interrupt":
+                self.reply(text(value), Call(name, "shell", '{"cut'), finish="interrupted")
+            case "open call":
+                self.open.append(name)
+                self.reply(Call(name, "shell", "{}"))
+
+    def call(self, kind: str, value: Any, name: str) -> None:
+        """Calls, and gets the results."""
+        match kind:
+            case "block":
+                self.reply(Block("thinking", "o", f"sig {name}"), Call(name, "shell", "{}"))
+                self.result(name, text(value))
+            case "call":
+                self.reply(Call(name, "shell", "{}"))
+                self.result(name, text(value))
+            case "read":
+                self.reply(Call(name, "fs-read", '{"path":"a"}'))
+                self.result(name, text(value), name="fs-read")
+            case "look":
+                self.reply(Call(name, "fs-read", '{"path":"a.png"}'))
+                seen = ev.ImageRef(sha256="seen", mime="image/png", width=5, height=5, tokens=value)
+                self.result(name, "a.png", name="fs-read", images=(seen,))
+            case "reused":
+                self.reply(Call("again", "shell", "{}"))
+                self.result("again", text(value))
+            case "calls":
+                self.reply(text(40), *(Call(f"{name}.{n}", "shell", "{}") for n in range(3)))
+                for n in value:
+                    self.result(f"{name}.{n}", text(400 * (n + 1)))
+
+
+def played(steps: Sequence[Step], version: int = 20) -> Session:
+    """The session after `steps`, with a request at its end."""
+    session = Session(version)
+    session.user("begin")
+    for step in steps:
+        session.do(step)
+    session.ask()
+    return session

@@ -1,0 +1,155 @@
+"""`nodwyn lab`, as a real process."""
+
+import contextlib
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.lab.record import SESSIONS
+
+NODWYN = [sys.executable, "-m", "nodwyn_tui"]
+
+
+def lab(*options: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*NODWYN, "lab", *options], capture_output=True, text=True, timeout=120, check=False,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert done.returncode == code, done.stderr
+    return done
+
+
+def test_json_of_a_folder_of_logs() -> None:
+    """ENG-30: each policy under each cache model, over all logs."""
+    told = json.loads(lab(str(SESSIONS), "--recipe", "16,20", "--json").stdout)
+    assert [(each["policy"], each["cache_model"]) for each in told["policies"]] == [
+        (policy, model)
+        for policy in ("recipe=16", "recipe=20")
+        for model in ("kv-slot", "blocks-128", "breakpoints", "breakpoints-implicit")
+    ]
+    assert len(told["logs"]) == 5
+    assert {each["requests"] for each in told["policies"]} == {35}
+    assert told["failures"] == []
+
+
+def test_table_and_bars_of_one_log() -> None:
+    log = str(SESSIONS / "trims.jsonl")
+    options = ("--high", "recorded,9000", "--cache-model", "breakpoints", "--price", "2,.2,2.5,10")
+    done = lab(log, *options)
+    assert "recorded   breakpoints" in done.stdout
+    assert "high=9000  breakpoints" in done.stdout
+    assert "uncached prompt tokens, breakpoints" in done.stdout
+    assert "?" not in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--strategy", "rollover"), "cannot fold strategy 'rollover' yet"),
+        (("--order", "on_change"), "cannot fold order 'on_change' yet"),
+        (("--recipe", "5"), "recipe version 5 is not documented"),
+        (("--high", "many"), "--high takes whole numbers of tokens"),
+        (("--cache-model", "magic"), "there is no cache model 'magic'; there are: kv-slot"),
+        (("--folds", "some"), "--folds takes recorded, on, off"),
+    ],
+)
+def test_what_cannot_be_folded_is_a_usage_error(options: tuple[str, str], words: str) -> None:
+    done = lab(str(SESSIONS), *options, code=2)
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_rows_are_saved(tmp_path: Path) -> None:
+    target = tmp_path / "rows.csv"
+    log = str(SESSIONS / "chat.jsonl")
+    assert lab(log, "--cache-model", "kv-slot", "--csv", str(target)).stdout == ""
+    saved = target.read_text()
+    assert len(list(csv.DictReader(saved.splitlines()))) == 3
+    assert lab(log, "--cache-model", "kv-slot", "--csv", "-").stdout == saved
+
+
+def test_bad_log_among_others_is_named_and_the_rest_is_folded(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes((SESSIONS / "chat.jsonl").read_bytes())
+    lines = (SESSIONS / "chat.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "headless.jsonl").write_bytes(b"".join(lines[1:]))
+    done = lab(str(tmp_path), "--json", code=1)
+    assert "headless.jsonl: no recipe is recorded before the request" in done.stderr
+    told = json.loads(done.stdout)
+    assert {each["requests"] for each in told["policies"]} == {3}
+    assert [Path(each["log"]).name for each in told["failures"]] == ["headless.jsonl"]
+
+
+def test_nothing_folded_is_a_failure(tmp_path: Path) -> None:
+    lines = (SESSIONS / "chat.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "headless.jsonl").write_bytes(b"".join(lines[1:]))
+    assert "none of the logs could be folded" in lab(str(tmp_path), code=1).stderr
+    assert "there is no session" in lab(str(tmp_path / "gone"), code=2).stderr
+
+
+def test_progress_is_told_to_a_terminal_alone(tmp_path: Path) -> None:
+    """Standard output holds only what was asked for."""
+    ours, theirs = pty.openpty()
+    command = [*NODWYN, "lab", str(SESSIONS), "--recipe", "16,20", "--json"]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=theirs, timeout=60, check=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    os.close(theirs)
+    assert b"\rfolded 5 of 5\r\n" in os.read(ours, 65_536)
+    os.close(ours)
+    assert json.loads(done.stdout)
+
+
+def test_one_job_is_as_good_as_many() -> None:
+    options = (str(SESSIONS), "--json", "--recipe", "1,20")
+    assert lab(*options, "--jobs", "1").stdout == lab(*options, "--jobs", "3").stdout
+    assert "--jobs" in lab(*options, "--jobs", "0", code=2).stderr
+
+
+def test_interrupt_ends_it_at_once_and_quietly(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the group."""
+    for number in range(60):
+        copy = tmp_path / f"{number}.jsonl"
+        copy.write_bytes((SESSIONS / "trims.jsonl").read_bytes())
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [*NODWYN, "lab", str(tmp_path), "--recipe", "1..20", "--jobs", "2"],
+        stdout=subprocess.PIPE, stderr=theirs, start_new_session=True,
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    os.close(theirs)
+    assert b"folded" in os.read(ours, 65_536)
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=20)
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in _rest(ours)
+
+
+def _rest(terminal: int) -> bytes:
+    """What is still to be read of a terminal that its other side has left."""
+    found = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(terminal, 65_536):
+            found += piece
+    os.close(terminal)
+    return found
+
+
+def test_session_is_found_by_its_id(tmp_path: Path) -> None:
+    name = "20260102T030405Z-00c0ffee"
+    folder = tmp_path / ".nodwyn" / "sessions" / name
+    folder.mkdir(parents=True)
+    (folder / "log.jsonl").write_bytes((SESSIONS / "chat.jsonl").read_bytes())
+    done = subprocess.run(
+        [*NODWYN, "lab", name, "--json"], capture_output=True, text=True, timeout=60, check=True,
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert [Path(each["log"]).parent.name for each in json.loads(done.stdout)["logs"]] == [name]

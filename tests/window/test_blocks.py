@@ -1,0 +1,120 @@
+"""When opaque blocks go back with their reply, and when they went stale (ENG-20)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.window.build import Shape, Window
+from tests.builders import LogBuilder, texts
+
+
+def said(log: LogBuilder, number: int) -> None:
+    """A request and a reply with a block, its place before a call; then the result."""
+    log.request()
+    log.reply(
+        Thinking("hm"), Block("thinking", "o", f"sig{number}"), Call(f"c{number}", "shell", "{}")
+    )
+    log.result(f"c{number}", "out " * 100)
+
+
+def blocks(window: Window) -> list[str]:
+    return [word for text in texts(window) for word in text.split() if word.startswith("<sig")]
+
+
+def asked() -> LogBuilder:
+    log = LogBuilder(protected=1, high_water=9_000)
+    log.image("ab")
+    log.user("go")
+    said(log, 1)
+    said(log, 2)
+    return log
+
+
+def test_block_goes_back_at_its_place_among_the_replys_calls() -> None:
+    assert texts(asked().window())[2] == "assistant: hm <sig1> shell(c1)"
+
+
+CHANGES: dict[str, Callable[[LogBuilder], object]] = {
+    "fold": lambda log: log.fold(6),
+    "drop": lambda log: log.edit(6, "drop"),
+    "cap": lambda log: log.resume(protected=1, high_water=9_000, max_result_tokens=50),
+    "recipe": lambda log: log.resume(protected=1, high_water=9_000, version=19),
+    "prompt": lambda log: log.resume(protected=1, high_water=9_000, system="Other."),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_reply_made_before_a_change_goes_back_without_its_blocks(
+    change: Callable[[LogBuilder], object],
+) -> None:
+    """Its thinking stays; a reply made after the change keeps its own."""
+    log = asked()
+    change(log)
+    said(log, 3)
+    window = log.window()
+    assert blocks(window)[-1] == "<sig3>"
+    assert "<sig2>" not in blocks(window)
+    assert texts(window)[4] == "assistant: hm shell(c2)"
+
+
+def test_change_behind_a_reply_leaves_its_blocks() -> None:
+    log = asked()
+    log.fold(log.events[-1].seq)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+
+
+def test_resume_under_the_same_recipe_costs_no_block() -> None:
+    """PERF-5: also where only the marks of the window became others."""
+    log = asked()
+    log.resume()
+    log.resume(protected=1, high_water=8_000)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+
+
+def test_elision_makes_later_replies_stale_at_once_and_for_good() -> None:
+    log = asked()
+    log.user("on")
+    _, trimmed = log.request(Shape(high_water=log.window().estimate - 50))
+    assert blocks(trimmed) == ["<sig1>"], "what left stood behind the first reply"
+    said(log, 3)
+    assert blocks(log.window()) == ["<sig1>", "<sig3>"]
+
+
+def test_image_that_is_withheld_from_now_on_makes_later_replies_stale() -> None:
+    log = asked()
+    withheld = Shape(withheld={"ab": "refused"})
+    assert blocks(log.window(withheld)) == []
+    log.request(withheld)
+    log.reply(Block("thinking", "o", "sig3"), "ok")
+    assert blocks(log.window(withheld)) == ["<sig3>"]
+    assert blocks(log.window()) == [], "shown again: changed again"
+
+
+def test_image_that_was_never_sent_changes_nothing_before_it() -> None:
+    log = asked()
+    log.image("cd")
+    log.user("see")
+    log.request(Shape(withheld={"cd": "no-vision"}))
+    log.reply("ok")
+    assert blocks(log.window(Shape(withheld={"cd": "no-vision"}))) == ["<sig1>", "<sig2>"]
+
+
+def test_fold_recorded_while_a_reply_was_on_its_way_makes_it_stale() -> None:
+    """The reply was made to what its request showed, not to what the log held when it came."""
+    log = asked()
+    request, _ = log.request()
+    log.fold(6)
+    log.reply(Block("thinking", "o", "sig3"), "ok", req=request.seq)
+    assert "<sig3>" not in blocks(log.window())
+
+
+def test_blocks_that_do_not_go_back_are_not_counted() -> None:
+    """ENG-14: a window is trimmed for what it sends."""
+    log = asked()
+    log.request()
+    log.reply(Block("thinking", "o", "s" * 3_000), "ok")
+    log.fold(6)
+    window = log.window()
+    assert window.estimate < 1_000
+    assert log.window(Shape(high_water=window.estimate)).newly == ()

@@ -1,0 +1,127 @@
+"""Where a window starts, and what stays out of it (ENG-23)."""
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.parts import Block
+from nodwyn_tui.window.build import build
+from nodwyn_tui.window.contexts import Place, StartTracker
+from nodwyn_tui.window.replay import replay
+from tests.builders import MODEL, LogBuilder, texts
+
+
+def sub_context(log: LogBuilder) -> ev.ContextOpen:
+    """A sub-agent's context, open, with its own prompt and one tool."""
+    opened = log.add(
+        ev.ContextOpen(
+            id=100, parent=0, kind="task", system="You look.", offered_tools=("fs-read",)
+        )
+    )
+    log.add(ev.UserMessage(text="look there", via="steer", ctx=100))
+    return opened
+
+
+def from_start(log: LogBuilder) -> list[ev.Event]:
+    """The events that a resumed session holds."""
+    tracker = StartTracker()
+    for event in log.events:
+        tracker.feed(event)
+    return [event for event in log.events if tracker.needs(event.seq)]
+
+
+def test_sub_context_stays_out_of_its_parents_window() -> None:
+    log = LogBuilder(task_header="")
+    log.user("go")
+    sub_context(log)
+    log.add(ev.ContextClose(id=100, report="found"))
+    assert texts(log.window()) == ["user: go"]
+
+
+def test_sub_context_has_its_own_window_system_and_tools() -> None:
+    """ENG-19: its size still counts the whole catalogue."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    sub_context(log)
+    window = build(log.events, log.recipe, at=Place(100, 0))
+    assert texts(window) == ["user: look there"]
+    assert window.request.system == "You look."
+    assert [tool.name for tool in window.request.tools] == ["fs-read"]
+
+
+def test_request_of_a_sub_context_replays() -> None:
+    """ENG-26."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    sub_context(log)
+    window = build(log.events, log.recipe, at=Place(100, 0))
+    request = log.add(
+        ev.LlmRequest(
+            ctx=100, purpose="subagent", model=MODEL, parameters=ev.Parameters(),
+            digest=window.digest, estimate=window.estimate,
+        )
+    )  # fmt: skip
+    assert replay(log.events, request.seq) == window
+
+
+def test_lasting_context_takes_its_parents_place_and_keeps_the_sessions_prompt() -> None:
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.reply("long work")
+    log.compact("so far")
+    window = log.window()
+    assert texts(window) == ["user: Note from the program: so far"]
+    assert window.request.system == "You help."
+
+
+def test_lasting_context_is_left_again_until_the_person_speaks_in_it() -> None:
+    log = LogBuilder(task_header="")
+    log.user("go")
+    opened = log.compact()
+    log.widen(opened)
+    assert texts(log.window()) == ["user: go"]
+    spoken = log.compact()
+    log.user("on")
+    log.widen(spoken)
+    log.ctx = spoken.id
+    assert texts(log.window())[-1] == "user: on", "for good"
+
+
+def test_plan_goes_with_the_context_it_was_recorded_in() -> None:
+    """ENG-19."""
+    log = LogBuilder(task_header="", plan_header="")
+    log.user("go")
+    opened = log.compact()
+    log.add(ev.GatePlan(text="1. look"))
+    assert texts(log.window())[-1] == "user: 1. look"
+    log.widen(opened)
+    assert texts(log.window()) == ["user: go"]
+
+
+def test_rewind_to_before_an_unspoken_compaction_leaves_it() -> None:
+    """The message that is said again stood before it; its context is the conversation again."""
+    log = LogBuilder(task_header="")
+    log.user("one")
+    log.reply("first")
+    wrong = log.user("tow")
+    log.compact()
+    log.rewind(wrong.seq)
+    log.ctx = 0
+    log.user("two")
+    assert texts(log.window()) == ["user: one", "assistant: first", "user: two"]
+
+
+def test_window_from_the_start_knows_the_recipe_that_held_there() -> None:
+    """ENG-23, ENG-20: a resume under another recipe makes earlier blocks stale, whatever was let
+    go of.
+    """
+    log = LogBuilder(task_header="")
+    log.user("before")
+    log.clear()
+    log.user("after")
+    log.request()
+    log.reply(Block("thinking", "o", "sig"), "hm")
+    log.resume(max_result_tokens=300)
+    log.user("on")
+    kept = from_start(log)
+    assert kept[0] == log.events[0]
+    assert kept[1].seq > 2, "what was said before is let go of"
+    assert build(kept, log.recipe, at=Place(0, kept[1].seq)) == log.window()
+    assert texts(log.window())[1] == "assistant: hm"

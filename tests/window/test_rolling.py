@@ -1,0 +1,179 @@
+"""The window that grows is the window built from scratch (ENG-27)."""
+
+import dataclasses
+
+from hypothesis import given, settings
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.canonical import request_bytes, sha256
+from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.contexts import Place
+from nodwyn_tui.window.rolling import Rolling
+from tests.builders import LogBuilder, texts
+from tests.generated import PAIRED, STEPS, Step, played
+
+
+def shape_of(request: ev.LlmRequest) -> Shape:
+    return Shape(
+        no_tools=request.no_tools,
+        offered_tools=request.offered_tools,
+        high_water=request.high_water,
+        withheld={image.sha256: image.reason for image in request.withheld_images},
+    )
+
+
+def assert_same(grown: Window, scratch: Window) -> None:
+    assert grown == scratch
+    assert grown.digest == scratch.digest == sha256(request_bytes(scratch.request))
+    assert grown.trail == scratch.trail
+
+
+@settings(deadline=None)
+@given(STEPS, PAIRED)
+def test_every_window_and_digest_at_every_point(steps: list[Step], version: int) -> None:
+    session = played(steps, version)
+    rolling, recipe = Rolling(), session.recipe
+    for count, event in enumerate(session.events):
+        before = session.events[:count]
+        if isinstance(event, ev.LlmRequest):
+            window = rolling.window(recipe, shape_of(event))
+            assert window.digest == event.digest
+            assert_same(window, build(before, recipe, shape_of(event)))
+        rolling.feed(event)
+        if isinstance(event, ev.SessionStart | ev.SessionResume):
+            recipe = event.recipe
+        assert_same(rolling.window(recipe), build(session.events[: count + 1], recipe))
+
+
+class Live:
+    """A session whose windows roll, checked against those from scratch as it goes."""
+
+    def __init__(self, log: LogBuilder) -> None:
+        self.log, self.rolling = log, Rolling()
+        self.fed = 0
+
+    def catch_up(self) -> None:
+        for event in self.log.events[self.fed :]:
+            self.rolling.feed(event)
+        self.fed = len(self.log.events)
+
+    def request(self, shape: Shape = ORDINARY) -> Window:
+        self.catch_up()
+        window = self.rolling.window(self.log.recipe, shape)
+        _, scratch = self.log.request(shape)
+        assert_same(window, scratch)
+        self.catch_up()
+        return window
+
+    def step(self, number: int, size: int = 20) -> Window:
+        window = self.request()
+        self.log.reply("ok", Call(f"c{number}", "shell", "{}"))
+        self.log.result(f"c{number}", "x" * size)
+        return window
+
+
+def live(**changes: int) -> Live:
+    log = LogBuilder(**changes)
+    log.user("go")
+    return Live(log)
+
+
+def test_growing_session_is_built_from_scratch_once() -> None:
+    """Steps, plans, notes, steers, another run, a sub-context, a resume under the same recipe."""
+    session = live(high_water=90_000, low_water=50_000)
+    for number in range(20):
+        session.step(number)
+        session.log.add(ev.GatePlan(text=f"plan {number}"))
+        session.log.user("hurry", via="steer" if number % 3 else "prompt")
+        session.log.add(ev.Note(text="changed", audience="model"))
+        session.log.add(ev.ContextOpen(id=1_000 + number, parent=0, kind="task"))
+        session.log.add(ev.UserMessage(text="look", ctx=1_000 + number))
+        session.log.resume()
+    assert session.rolling.rebuilt == 1
+
+
+def test_trim_is_built_from_scratch_and_goes_on_from_there() -> None:
+    session = live()
+    trims = sum(bool(session.step(number, 500).newly) for number in range(40))
+    assert trims > 1
+    assert session.rolling.rebuilt == 1 + trims
+
+
+def test_request_past_high_water_and_one_without_tools_differ_from_their_base() -> None:
+    session = live()
+    session.step(0)
+    session.request(Shape(high_water=9_000))
+    session.log.reply("note")
+    session.request(Shape(no_tools=True))
+    session.log.reply("ok")
+    session.request()
+
+
+def test_drafts_are_seen_as_if_recorded_and_left_no_trace() -> None:
+    """Where they only add, nothing is built from scratch; a reset among them starts the window."""
+    session = live(high_water=90_000, low_water=50_000)
+    session.step(0)
+    session.request()
+    recipe, rolling = session.log.recipe, session.rolling
+    before, rebuilt = rolling.window(recipe), rolling.rebuilt
+    draft = ev.UserMessage(text="and?")
+    seen = rolling.window(recipe, ORDINARY, draft)
+    assert rolling.rebuilt == rebuilt
+    session.log.add(draft)
+    assert_same(seen, session.log.window())
+    reset = ev.WindowReset(kind="manual", reason="clear")
+    assert texts(rolling.window(recipe, ORDINARY, reset, draft)) == [
+        "user: The person asks:\n\nand?"
+    ]
+    assert_same(rolling.window(recipe), before)
+
+
+def test_another_recipe_than_the_recorded_one_is_built_from_scratch() -> None:
+    """The settings ask what a window would be under other marks."""
+    session = live()
+    session.step(0)
+    session.request()
+    limits = dataclasses.replace(session.log.recipe.window, max_result_tokens=10)
+    other = dataclasses.replace(session.log.recipe, window=limits)
+    assert_same(session.rolling.window(other), build(session.log.events, other))
+
+
+def test_request_that_was_not_made_here_starts_anew() -> None:
+    """An elision that another builder decided is followed all the same."""
+    session = live(protected=1)
+    session.step(0, 300)
+    session.step(1, 300)
+    session.log.request(Shape(high_water=300))
+    session.log.reply("ok")
+    session.catch_up()
+    window = session.rolling.window(session.log.recipe)
+    assert window.elided
+    assert_same(window, session.log.window())
+
+
+def test_sub_context_rolls_by_itself() -> None:
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.add(ev.ContextOpen(id=100, parent=0, kind="task", system="You look.", lasting=False))
+    rolling = Rolling(ctx=100)
+    rolling.feed(log.events[0])
+    for number in range(3):
+        log.add(ev.UserMessage(text=f"look {number}", ctx=100))
+        log.user("meanwhile", via="steer")
+        for event in log.events[-3 if number == 0 else -2 :]:
+            rolling.feed(event)
+        scratch = build(log.events, log.recipe, at=Place(100, 0))
+        assert_same(rolling.window(log.recipe), scratch)
+        assert texts(scratch)[-1] == f"user: look {number}"
+    assert len(rolling._events) == 5, "what others said meanwhile is not held"
+
+
+def test_events_before_the_start_are_let_go_of() -> None:
+    session = live(high_water=90_000, low_water=50_000)
+    for number in range(10):
+        session.step(number)
+    session.log.clear()
+    session.log.user("anew")
+    session.step(11)
+    assert len(session.rolling._events) < 10

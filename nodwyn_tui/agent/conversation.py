@@ -2,6 +2,7 @@
 from here: nothing reaches a front that is not in the log, or held for it.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from nodwyn_tui.agent import spend
@@ -19,6 +20,8 @@ from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.rolling import Rolling
 
 Emit = Callable[[up.UpEvent], None]
+SAVE_AGAIN_S = 2.0
+"""How long after a refusal the disk is tried again."""
 
 
 class Conversation:
@@ -44,6 +47,7 @@ class Conversation:
         self._rolling = Rolling()
         self._emit, self._want_log = emit, want_log
         self._unsaved = 0
+        self._again: asyncio.TimerHandle | None = None
         self._asked: ev.LlmRequest | None = None
         self._run_start = 0
         for event in events:
@@ -68,10 +72,29 @@ class Conversation:
                 self._emit(up.LogLine(line=encode(event).decode().rstrip("\n")))
             for told in self.transcript.feed(event):
                 self._emit(told)
-        self.tell_unsaved()
+        self._see_to_unsaved()
         return recorded
 
-    def tell_unsaved(self) -> None:
+    def close(self) -> None:
+        """Gives the log up, after a last try to save what is held."""
+        if self._again is not None:
+            self._again.cancel()
+        self.log.close()
+        self._tell_unsaved()
+
+    def _see_to_unsaved(self) -> None:
+        """Has the disk tried again while it refuses, though nothing more may come (C68)."""
+        self._tell_unsaved()
+        if self._unsaved:
+            loop = asyncio.get_running_loop()
+            self._again = self._again or loop.call_later(SAVE_AGAIN_S, self._save_again)
+
+    def _save_again(self) -> None:
+        self._again = None
+        self.log.flush_held()
+        self._see_to_unsaved()
+
+    def _tell_unsaved(self) -> None:
         """Tells the front how much the disk has not taken yet, if that changed."""
         if self.log.unsaved != self._unsaved:
             self._unsaved = self.log.unsaved

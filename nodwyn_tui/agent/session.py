@@ -201,8 +201,7 @@ class Session:
             closing.push_async_callback(self._parts.target.provider.aclose)
             if self._parts.created and not self.spoken:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
-            closing.callback(self._conversation.tell_unsaved)
-            closing.callback(self._conversation.log.close)
+            closing.callback(self._conversation.close)
             closing.push_async_callback(self._parts.toolbox.close)
             await self.interrupt()
             if self.spoken or not self._parts.created:

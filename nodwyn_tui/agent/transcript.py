@@ -153,7 +153,7 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
         case ev.ToolCall():
             title = call_title(event.name, event.arguments)
             call = _entry(event, "call", title=title)
-            yield replace(call, status="running", call_id=event.call_id, tool=event.name)
+            yield replace(call, call_id=event.call_id, tool=event.name)
         case ev.GatePlan():
             yield _entry(event, "plan", title="plan")
         case ev.Note():

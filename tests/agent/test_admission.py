@@ -75,3 +75,17 @@ async def test_what_is_saved_at_last_is_said_to_be(rig: Rig) -> None:
     assert rig.told(up.Unsaved)[-1].count == 0
     assert rig.of(ev.ModeChange)
     assert Path(opened.log_path).is_file()
+
+
+async def test_what_is_held_is_saved_though_nothing_more_happens(rig: Rig) -> None:
+    """C68: the disk is tried again by itself, and the person is told once it has taken all."""
+    with ChatServer([say("a")]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        shutil.rmtree(rig.workspace)
+        rig.tell(commands.SetMode(mode="plan"))
+        assert (await rig.until(up.Unsaved)).count == 1
+        rig.workspace.mkdir()
+        assert (await rig.until(up.Unsaved)).count == 0
+        assert rig.of(ev.ModeChange)

@@ -179,3 +179,24 @@ async def test_cost_limit_counts_the_price_table(rig: Rig) -> None:
     assert "limit of $2" in ended.message
     assert ended.usage is not None
     assert (ended.usage.cost_usd or 0) >= 2.0
+
+
+async def test_a_call_runs_only_once_it_was_allowed(rig: Rig) -> None:
+    """AGT-8: until then, and behind another that waits, it is not shown as running."""
+    write = ("fs-write", {"path": "a.txt", "text": "x"})
+    with ChatServer([calls(("shell", {"command": "true"}), write), say("done")]) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="go"))
+        asked = await rig.until(up.ApprovalAsked)
+        seen = {e.entry.tool: e.entry.status for e in rig.told(up.EntryAdded)}
+        assert (seen["shell"], seen["fs-write"]) == ("", "")
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
+        asked = await rig.until(up.ApprovalAsked)
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
+        await rig.until(up.RunEnded)
+    shell, written = (
+        [e.entry.status for e in rig.told(up.EntryChanged) if e.entry.tool == tool]
+        for tool in ("shell", "fs-write")
+    )
+    assert shell == written == ["waiting", "running", "ok"]

@@ -10,6 +10,7 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.commands import Invocation
 from nodwyn_tui.ui.messages import Outcome
+from nodwyn_tui.ui.widgets.transcript import GUARD_S
 from tests.ui import scenes
 from tests.ui.backend import OPENED, Stage, press, settled
 
@@ -63,6 +64,8 @@ async def test_a_read_only_session_says_who_writes_it() -> None:
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         assert "READ ONLY  process 4711 writes this session" in stage.text()
+        assert "/new" in stage.text()
+        assert "tour" not in stage.text(), "a model may well be set up"
         await press(pilot, "h", "i", "enter")
         assert stage.backend.of(commands.Send) == []
         assert stage.screen.prompt.text == "hi"
@@ -301,6 +304,67 @@ async def test_help_lists_every_key_that_is_bound_and_every_command() -> None:
         assert "this turn" in text
 
 
+async def test_help_tells_every_mark_of_a_call_apart() -> None:
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(100, 120)) as pilot:
+        await settled(pilot)
+        await press(pilot, "f1")
+        await settled(pilot)
+        rows = [row.split() for row in stage.text().split("\n")]
+        words = {
+            row[1]: " ".join(row[2:-1]) for row in rows if len(row) > 3 and row[1] in "○●◐✓✗⊘■"
+        }
+    assert words["✓"] == "done"
+    assert len(words) == len(set(words.values())) == 7
+
+
+@pytest.mark.parametrize("opened_by", ["f1", "ctrl+p", "f2"])
+async def test_ctrl_c_puts_away_what_lies_over_the_conversation(opened_by: str) -> None:
+    """The key that the footer names does something wherever it is pressed."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.screen.tell("warning", "a remark", "more of it")
+        await press(pilot, opened_by)
+        assert stage.app.screen is not stage.screen
+        await press(pilot, "ctrl+c")
+        assert stage.app.screen is stage.screen
+        assert stage.backend.of(commands.Close) == []
+
+
+async def test_a_remark_is_not_said_twice_and_a_cut_one_can_be_opened() -> None:
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.screen.tell("error", "it failed. Check the key", "Check the key")
+        await settled(pilot)
+        assert "F2" not in stage.text()
+        await press(pilot, "f2")
+        await settled(pilot)
+        assert stage.text().count("Check the key") == 1
+        await press(pilot, "escape")
+        stage.screen.tell("error", "words " * 60 + "its end")
+        await settled(pilot)
+        assert "…  F2 shows more" in stage.text()
+        await press(pilot, "f2")
+        await settled(pilot)
+        assert "its end" in stage.text()
+
+
+async def test_what_waits_after_a_stop_is_explained() -> None:
+    """AGT-4: it goes before the next message, and says so."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.backend.tell(up.RunStarted(run=1), up.Queued(texts=("then this",)))
+        await settled(pilot)
+        assert "next then this" in stage.text()
+        assert "your next message" not in stage.text()
+        stage.backend.tell(up.RunEnded(why="interrupted"))
+        await settled(pilot)
+        assert "next then this  goes with your next message" in stage.text()
+
+
 async def test_help_scrolls_and_goes() -> None:
     stage = Stage(OPENED)
     async with stage.app.run_test(size=(80, 24)) as pilot:
@@ -400,6 +464,25 @@ async def test_a_tiny_terminal_is_told_so(size: tuple[int, int]) -> None:
         await settled(pilot)
         assert "kept" in stage.text()
         assert "31.2k of 66k" in stage.text()
+        await press(pilot, *" on")
+        assert stage.screen.prompt.text == "kept on", "the prompt has the keyboard again"
+
+
+async def test_a_question_has_the_keyboard_again_after_a_tiny_terminal() -> None:
+    """TUI-11: what could be answered before can be answered after."""
+    stage = Stage(*scenes.approval())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await pilot.pause(GUARD_S)
+        assert stage.screen.transcript.has_focus
+        await pilot.resize_terminal(30, 9)
+        await settled(pilot)
+        await press(pilot, "a")
+        assert stage.backend.of(commands.Answer) == [], "what is not seen is not answered"
+        await pilot.resize_terminal(80, 24)
+        await settled(pilot)
+        await press(pilot, "a")
+        assert len(stage.backend.of(commands.Answer)) == 1
 
 
 async def test_another_session_begins_with_a_clean_picture() -> None:

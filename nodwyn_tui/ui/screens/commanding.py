@@ -33,7 +33,7 @@ class Commanding(Stage):
     def tour_offered(self) -> bool:
         """Where no model was found."""
         opened = self.header.opened
-        return opened is not None and not opened.model and not opened.tour
+        return opened is not None and not (opened.model or opened.tour or opened.read_only)
 
     def complete(self, text: str) -> list[Completion]:
         """The commands that a line which is being typed may become."""
@@ -86,7 +86,8 @@ class Commanding(Stage):
 
     def show_detail(self, notice: Notice) -> None:
         """All of a remark."""
-        text = expand_tabs(visible(f"{notice.text}\n\n{notice.detail}".strip()))
+        detail = "" if notice.detail in notice.text else f"\n\n{notice.detail}"
+        text = expand_tabs(visible(notice.text + detail))
 
         def layout(width: int) -> list[Line]:
             return [Line(row) for part in text.split("\n") for row in wrap([Span(part)], width)]

@@ -67,9 +67,6 @@ class Conversation(Asking):
             hints.append(("Enter", "send"))
         return [*hints, ("⇧Tab", "mode"), ("^P", "commands"), ("F1", "help"), ("^C^C", "leave")]
 
-    def on_descendant_focus(self) -> None:
-        self.show_hints()
-
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         if message.reason:
             self.refuse(message.text)
@@ -182,7 +179,9 @@ class Conversation(Asking):
         if opened is None:
             return ""
         if opened.read_only:
-            return "another process writes this session, so nothing can be sent"
+            return (
+                "another process writes this session, so nothing can be sent; /new begins another"
+            )
         return "" if opened.model else "no model is set up yet: /model picks one, Ctrl+T is a tour"
 
     def _not_now(self, text: str, why: str) -> None:

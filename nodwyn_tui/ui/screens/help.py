@@ -63,7 +63,7 @@ def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int)
     yield BLANK
     yield from _head("Marks of calls")
     for mark, role, word in MARKS.values():
-        yield from _row([Span(mark, role)], word or "being written", width)
+        yield from _row([Span(mark, role)], word or "done", width)
     yield BLANK
     yield from _head("Words beside an entry")
     for word, meaning in STATES.values():

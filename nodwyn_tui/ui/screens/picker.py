@@ -17,7 +17,7 @@ class Picker(ModalScreen[str]):
 
     CSS_PATH = "../styles/picker.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "put this away"),
+        Binding("escape,ctrl+c", "leave", "put this away"),
         Binding("enter", "pick", "take the marked one"),
         Binding("up", "move(-1)", "up"),
         Binding("down", "move(1)", "down"),

@@ -36,6 +36,7 @@ class Sheet(ModalScreen[None]):
     CSS_PATH = "../styles/sheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f1,f2,enter", "dismiss", "put this away"),
+        Binding("ctrl+c", "copy_or_dismiss", "copy what is selected; else put this away"),
     ]
 
     def __init__(self, title: str, layout: Layout) -> None:
@@ -52,3 +53,10 @@ class Sheet(ModalScreen[None]):
     def on_mount(self) -> None:
         self._rows.viewport.reset()
         self._rows.viewport.go_to(0)
+
+    def action_copy_or_dismiss(self) -> None:
+        """Copy what is selected; else put this away."""
+        if selected := self._rows.selected_text():
+            self.app.copy_to_clipboard(selected)
+        else:
+            self.dismiss()

@@ -6,8 +6,10 @@ What the person does is `conversation.py`'s.
 import asyncio
 from typing import Literal, assert_never
 
+from textual import events
 from textual.app import ComposeResult
 from textual.screen import Screen
+from textual.widget import Widget
 
 from nodwyn_tui.link import events as up
 from nodwyn_tui.system.clock import Clock
@@ -56,6 +58,8 @@ class Stage(Screen[None]):
         self.models: Models | None = None
         """The picker, while it is open."""
         self.leaving = False
+        self._keyboard: Widget = self.prompt
+        """Who had the keyboard last."""
 
     def compose(self) -> ComposeResult:
         yield self.header
@@ -85,6 +89,24 @@ class Stage(Screen[None]):
     def on_resize(self) -> None:
         self.meter.one_row = self.size.height < LOW
         self.meter.redraw()
+        if self.is_too_small:
+            self.set_focus(None)  # what is not seen is not answered
+        else:
+            self.call_after_refresh(self._give_keyboard_back)
+
+    def on_descendant_focus(self, message: events.DescendantFocus) -> None:
+        if not self.is_too_small:
+            self._keyboard = message.widget
+        self.show_hints()
+
+    @property
+    def is_too_small(self) -> bool:
+        """Whether nothing is shown but that."""
+        return self.size.width < LEAST[0] or self.size.height < LEAST[1]
+
+    def _give_keyboard_back(self) -> None:
+        if self.focused is None and self._keyboard.focusable:
+            self._keyboard.focus(scroll_visible=False)
 
     def follow_bridge(self) -> None:
         """Read what the worker tells, from now on."""
@@ -142,11 +164,11 @@ class Stage(Screen[None]):
                 self.activity.do(Doing(f"asks again (try {attempt + 1}): {reason}", until))
             case up.RunEnded():
                 self.activity.end(event)
+                self.queue.show(self.queue.texts, running=False)
                 if event.why not in ("done", "interrupted"):
                     self.tell("error", event.message or f"the run ended: {event.why}", event.remedy)
             case up.Queued(texts=texts):
-                self.queue.texts = texts
-                self.queue.redraw()
+                self.queue.show(texts, running=self.activity.busy)
             case up.NotSent(text=text, reason=reason):
                 self.prompt.put_back([text])
                 self.tell("error", reason)
@@ -241,15 +263,16 @@ class Stage(Screen[None]):
         self.transcript.begin(Opening(opened))
         self.activity.end()
         self.notices.clear()
-        self.queue.texts = ()
-        self.queue.redraw()
+        self.queue.show((), running=False)
         self.meter.state = None
         self.meter.redraw()
         holder = f"process {opened.holder_pid}" if opened.holder_pid else "another process"
         self.standing.set_worker("")
         self.standing.set_unsaved(up.Unsaved(count=0))
         self.standing.set_read_only(
-            f"{holder} writes this session; it can be read here" if opened.read_only else ""
+            f"{holder} writes this session; it can be read here. /new begins another"
+            if opened.read_only
+            else ""
         )
         self.prompt.begin(opened.draft, opened.history)
         if opened.theme in self.app.available_themes:

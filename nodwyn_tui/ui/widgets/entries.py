@@ -15,7 +15,7 @@ from nodwyn_tui.ui.widgets.visible import one_line, visible
 INDENT = 2
 _PAD = Span(" " * INDENT)
 MARKS: dict[CallStatus, tuple[str, str, str]] = {
-    "": ("○", "dim", ""),
+    "": ("○", "dim", "waits its turn"),
     "waiting": ("●", "accent", "waits for you"),
     "running": ("◐", "primary", "runs"),
     "ok": ("✓", "success", ""),

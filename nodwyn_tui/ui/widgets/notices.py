@@ -16,6 +16,7 @@ from nodwyn_tui.ui.widgets.visible import one_line
 _PASSES_S = 8.0
 _MARKS = {"info": ("·", "dim"), "warning": ("!", "warning"), "error": ("✗", "error")}
 _MOST_ROWS = 3
+_MORE = Span("  F2 shows more", "dim")
 
 
 class NoticeBar(Bar):
@@ -50,17 +51,18 @@ class NoticeBar(Bar):
             return
         mark, role = _MARKS[self.notice.level]
         text = [Span(one_line(self.notice.text), role)]
-        if self.notice.detail:
-            text.append(Span("  F2 shows more", "dim"))
+        if self.notice.detail not in self.notice.text:
+            text.append(_MORE)
         rows = list(wrap(text, width - 4))
-        for n, row in enumerate(rows[:_MOST_ROWS]):
-            last = n == _MOST_ROWS - 1 and len(rows) > _MOST_ROWS
-            shown = cut([*row, Span(" …", "dim")], width - 4) if last else row
-            yield (Span(f" {mark} " if n == 0 else "   ", role), *shown)
+        if len(rows) > _MOST_ROWS:
+            last = cut([*rows[_MOST_ROWS - 1], Span(" …")], width - 4 - len(_MORE.text))
+            rows[_MOST_ROWS - 1 :] = [(*last, _MORE)]
+        for n, row in enumerate(rows):
+            yield (Span(f" {mark} " if n == 0 else "   ", role), *row)
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
-        if self.notice is not None and self.notice.detail:
+        if self.notice is not None:
             self.post_message(self.Clicked())
 
 
@@ -94,7 +96,7 @@ class StandingBar(Bar):
             yield from _alert(
                 "NOT SAVED",
                 f"{count:,} {'event' if count == 1 else 'events'} held in memory:"
-                f" {self._unsaved.why}. Nodwyn keeps trying.",
+                f" {self._unsaved.why.removesuffix('.')}. Nodwyn keeps trying.",
                 width,
                 "alarm",
             )
@@ -105,16 +107,25 @@ class StandingBar(Bar):
 
 
 class QueueBar(Bar):
-    """Messages that wait for the run."""
+    """Messages that wait for the run; after one that was stopped, for the person's next message."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.texts: tuple[str, ...] = ()
+        self._running = True
+
+    def show(self, texts: tuple[str, ...], *, running: bool) -> None:
+        """What waits, and whether a run goes on."""
+        if (texts, running) != (self.texts, self._running):
+            self.texts, self._running = texts, running
+            self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
         for n, text in enumerate(self.texts[:_MOST_ROWS]):
             more = len(self.texts) - _MOST_ROWS
             tail = f"  and {more} more" if n == _MOST_ROWS - 1 and more > 0 else ""
+            if n == 0 and not self._running:
+                tail = "  goes with your next message"
             head = Span(" next " if n == 0 else "      ", "accent")
             body = cut([Span(one_line(text))], width - 7 - len(tail))
             yield (head, *body, Span(tail, "dim"))

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from nodwyn_tui.ui.widgets.bar import Bar, Row
-from nodwyn_tui.ui.widgets.lines import Span, cells, cut
+from nodwyn_tui.ui.widgets.lines import Span, cells, cut, wrap
 from nodwyn_tui.ui.widgets.visible import one_line
 
 
@@ -26,11 +26,13 @@ class PickList(Bar):
         self.query_text = ""
         self._choices: Sequence[Choice] = ()
         self._remarks: Sequence[str] = ()
+        self._known = False
+        """What there is to pick from has been told."""
         self._at = 0
 
     def fill(self, choices: Sequence[Choice], remarks: Sequence[str] = ()) -> None:
         """What there is to pick from."""
-        self._choices, self._remarks = choices, remarks
+        self._choices, self._remarks, self._known = choices, remarks, True
         self._at = next((n for n, c in enumerate(self.found) if c.current), 0)
         self.redraw()
 
@@ -68,17 +70,22 @@ class PickList(Bar):
         yield ()
         found = self.found
         at = min(self._at, len(found) - 1)
-        room = max(self.app.size.height - 13 - len(self._remarks), 3)
+        remarks = [
+            row
+            for remark in self._remarks
+            for row in wrap([Span("! ", "warning"), Span(one_line(remark), "dim")], width)
+        ]
+        room = max(self.app.size.height - 13 - len(remarks), 3)
         first = max(0, min(at - room // 2, len(found) - room))
         column = min(max((len(c.label) for c in found), default=0) + 3, width * 2 // 3)
         for n, choice in enumerate(found[first : first + room], first):
             yield _row(choice, n == at, column, width)
         if not found:
-            yield (Span("nothing matches" if self._choices else "…", "dim"),)
-        if self._remarks:
+            empty = "nothing matches" if self._choices else "nothing to pick from yet"
+            yield (Span(empty if self._known else "…", "dim"),)
+        if remarks:
             yield ()
-        for remark in self._remarks:
-            yield cut([Span("! ", "warning"), Span(one_line(remark), "dim")], width)
+        yield from remarks
 
 
 def _row(choice: Choice, chosen: bool, column: int, width: int) -> Row:

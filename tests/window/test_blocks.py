@@ -89,6 +89,7 @@ def test_image_that_is_withheld_from_now_on_makes_later_replies_stale() -> None:
     log.reply(Block("thinking", "o", "sig3"), "ok")
     assert blocks(log.window(withheld)) == ["<sig3>"]
     assert blocks(log.window()) == [], "shown again: changed again"
+    assert blocks(log.window(Shape(withheld={"ab": "missing"}))) == [], "another line says why"
 
 
 def test_image_that_was_never_sent_changes_nothing_before_it() -> None:

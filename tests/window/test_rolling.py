@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes, sha256
@@ -11,7 +11,7 @@ from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.rolling import Rolling
 from tests.builders import LogBuilder, texts
-from tests.generated import PAIRED, STEPS, Step, played
+from tests.generated import EACH_EVENT, STEPS, VERSIONS, Step, played
 
 
 def shape_of(request: ev.LlmRequest) -> Shape:
@@ -29,8 +29,8 @@ def assert_same(grown: Window, scratch: Window) -> None:
     assert grown.trail == scratch.trail
 
 
-@settings(deadline=None)
-@given(STEPS, PAIRED)
+@EACH_EVENT
+@given(STEPS, VERSIONS)
 def test_every_window_and_digest_at_every_point(steps: list[Step], version: int) -> None:
     session = played(steps, version)
     rolling, recipe = Rolling(), session.recipe

@@ -129,6 +129,30 @@ def test_drafts_are_seen_as_if_recorded_and_left_no_trace() -> None:
     assert_same(rolling.window(recipe), before)
 
 
+def test_draft_about_an_earlier_line_is_built_from_scratch() -> None:
+    """What a fold would save is asked before it is made."""
+    session = live(high_water=90_000, low_water=50_000)
+    session.step(0, 500)
+    session.request()
+    result = next(e for e in session.log.events if isinstance(e, ev.ToolResult))
+    fold = ev.ResultFold(target=result.seq, text="in short")
+    seen = session.rolling.window(session.log.recipe, ORDINARY, fold)
+    session.log.add(fold)
+    assert_same(seen, session.log.window())
+
+
+def test_image_that_is_withheld_from_now_on_is_built_from_scratch() -> None:
+    session = live(high_water=90_000, low_water=50_000)
+    session.log.image("ab")
+    session.step(0)
+    withheld = Shape(withheld={"ab": "refused"})
+    session.request(withheld)
+    rebuilt = session.rolling.rebuilt
+    session.log.reply("ok")
+    session.request(withheld)
+    assert session.rolling.rebuilt == rebuilt
+
+
 def test_another_recipe_than_the_recorded_one_is_built_from_scratch() -> None:
     """The settings ask what a window would be under other marks."""
     session = live()

@@ -74,16 +74,20 @@ def changes(
 def _declared(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
     """Elisions, folds, edits, summaries, and other recipes than the one before."""
     rule: tuple[object, ...] | None = None
+    elided: set[int] = set()
+    spans: dict[int, int] = {}
     for event in events:
         match event:
             case LlmRequest() if event.elided:
+                elided.update(event.elided)
                 yield event.seq, min(event.elided)
             case ResultFold() | WindowEdit():
                 yield event.seq, event.target
-            case SummaryAdd():
-                yield event.seq, event.first
-            case SummaryRevoke():
-                yield event.seq, 0
+            case SummaryAdd() | SummaryRevoke():
+                # The elided set starts anew: what was elided is back (ENG-15).
+                first = _span_of(event, spans)
+                yield event.seq, min(elided | {first})
+                elided.clear()
             case SessionStart() | SessionResume() | SessionRecipe():
                 if rule is not None and shape(event.recipe) != rule:
                     yield event.seq, 0
@@ -92,6 +96,14 @@ def _declared(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
                 pass
     if rule is not None and shape(recipe) != rule:
         yield NOW, 0
+
+
+def _span_of(event: SummaryAdd | SummaryRevoke, spans: dict[int, int]) -> int:
+    """Where the span of a summary begins that is added, or taken back."""
+    if isinstance(event, SummaryRevoke):
+        return spans.get(event.target, 0)
+    spans[event.seq] = event.first
+    return event.first
 
 
 def _images(events: Sequence[Event], withheld: Mapping[str, str]) -> Iterator[Change]:

@@ -5,6 +5,7 @@ write it.
 from collections.abc import Sequence
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
@@ -14,6 +15,13 @@ from nodwyn_tui.window.policy import ADDED
 from tests.builders import LogBuilder
 
 Step = tuple[str, Any]
+
+EACH_REQUEST = settings(deadline=None)
+"""For a test that looks at each request of a session: as many sessions as the profile says. How
+long one takes says nothing on a busy machine.
+"""
+EACH_EVENT = settings(deadline=None, max_examples=max(settings.default.max_examples // 4, 1))
+"""For a test that builds a window after each event."""
 
 SIZES = st.sampled_from([0, 3, 60, 400, 1_500, 6_000])
 ANY = st.integers(0, 10)
@@ -39,6 +47,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.one_of(
 )
 """Short ones, to which a failure shrinks, and long ones, in which lines of different kinds meet."""
 
+VERSIONS = st.sampled_from(list(ADDED))
 PAIRED = st.sampled_from([version for version in ADDED if version >= 16])
 """Recipes whose requests never part a call from its result."""
 
@@ -182,8 +191,8 @@ class Session(LogBuilder):
             case "withhold":
                 images = [image.sha256 for image in self.of(ev.AttachImage)]
                 name = ["seen", *images][value % (len(images) + 1)]
-                if self.withheld.pop(name, None) is None:
-                    self.withheld[name] = "missing"
+                if self.withheld.pop(name, None) != "changed":
+                    self.withheld[name] = ("missing", "changed", "refused")[value % 3]
             case "headroom":
                 self.ask(Shape(high_water=3_000))
                 self.reply("with room")

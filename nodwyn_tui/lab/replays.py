@@ -21,15 +21,16 @@ from nodwyn_tui.domain.events import (
     SessionResume,
     SessionStart,
     ToolCall,
+    WindowReset,
 )
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.window import folds
-from nodwyn_tui.window.build import Shape, Window, build
-from nodwyn_tui.window.contexts import Place, StartTracker
+from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.entries import Entry
 from nodwyn_tui.window.policy import policy_for
+from nodwyn_tui.window.rolling import Rolling
 
 UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
 """Frequent lines that stand in no window: left out, they cost no look at every request."""
@@ -81,7 +82,8 @@ class _Session:
         self._policy = policy
         self._log: list[Event] = []
         self._recipe: Recipe | None = None
-        self._trackers = {resets: StartTracker(resets=resets) for resets in (False, True)}
+        self._conversation = Rolling()
+        self._others: dict[int, Rolling] = {}
         self._resumed = False
 
     def take(self, event: Event) -> None:
@@ -95,45 +97,38 @@ class _Session:
                 return
             case FreshContext() if self._policy.order == "off":
                 return
+            case WindowReset() if self._recipe and not policy_for(self._recipe.version).resets:
+                return
             case _:
                 pass
         self._add(event)
 
     def window(self, recorded: LlmRequest) -> Window:
         """The window of a request, which is in the log from then on."""
-        window = self._build(recorded)
-        if self._policy.folds and (window.newly or self._resumed) and self._fold(recorded):
-            # A trim that was due still goes down to the low mark: a window that folds alone bring
-            # below the high one crosses it again at once, and loses its prefix each time.
-            window = self._build(recorded, self._low if window.newly else None)
-        self._resumed = False
-        self._add(replace(recorded, elided=window.newly, estimate=window.estimate))
-        return window
-
-    def _build(self, recorded: LlmRequest, line: int | None = None) -> Window:
-        """The window of a request, above a trim `line` of its own if there is one."""
         recipe = self._recipe
         if recipe is None:
             raise ReplayError(
                 f"no recipe is recorded before the request at seq {recorded.seq}, so it cannot be"
                 " rebuilt"
             )
-        place = self._trackers[policy_for(recipe.version).resets].place
-        at = place if recorded.ctx == place.ctx else Place(recorded.ctx, 0)
-        shape = _shape(recorded, self._policy)
-        if line is not None:
-            shape = replace(shape, high_water=line)
-        return build(self._log, recipe, shape, at)
+        rolling, shape = self._of(recorded.ctx), _shape(recorded, self._policy)
+        window = rolling.window(recipe, shape)
+        changes = bool(window.newly) or self._resumed
+        if self._policy.folds and changes and self._fold(recorded, recipe, shape):
+            # A trim that was due still goes down to the low mark: a window that folds alone bring
+            # below the high one crosses it again at once, and loses its prefix each time.
+            line = recipe.window.low_water if window.newly else shape.high_water
+            window = rolling.window(recipe, replace(shape, high_water=line))
+        self._resumed = False
+        own = replace(recorded, digest=window.digest, elided=window.newly, estimate=window.estimate)
+        self._add(own)
+        return window
 
-    @property
-    def _low(self) -> int | None:
-        return self._recipe.window.low_water if self._recipe else None
-
-    def _fold(self, recorded: LlmRequest) -> bool:
+    def _fold(self, recorded: LlmRequest, recipe: Recipe, shape: Shape) -> bool:
         """Makes the folds that cost nothing now that the prefix changes anyway (ENG-21), before
         anything is trimmed.
         """
-        untrimmed = self._build(recorded, ENDLESS)
+        untrimmed = self._of(recorded.ctx).window(recipe, replace(shape, high_water=ENDLESS))
         made = folds.due(self._log, untrimmed, folds.Moment(prefix_changes=True))
         for fold in made:
             # Just before the request, whose own seq it bears: there is no other between them.
@@ -148,11 +143,22 @@ class _Session:
             )
         return bool(made)
 
+    def _of(self, ctx: int) -> Rolling:
+        """The windows of a context; a sub-context's follow from the log when it first asks."""
+        if ctx == self._conversation.place.ctx:
+            return self._conversation
+        if ctx not in self._others:
+            self._others[ctx] = Rolling(ctx)
+            for event in self._log:
+                self._others[ctx].feed(event)
+        return self._others[ctx]
+
     def _add(self, event: Event) -> None:
-        if not isinstance(event, UNSEEN):
-            self._log.append(event)
-        for tracker in self._trackers.values():
-            tracker.feed(event)
+        if isinstance(event, UNSEEN):
+            return
+        self._log.append(event)
+        for rolling in (self._conversation, *self._others.values()):
+            rolling.feed(event)
 
 
 def answered(events: Sequence[Event]) -> Mapping[int, LlmResponse]:

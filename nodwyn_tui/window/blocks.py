@@ -5,7 +5,7 @@ made before a change of anything earlier goes back without its blocks; one made 
 """
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -31,6 +31,9 @@ NOW = 2**62
 Change = tuple[int, int]
 """When something changed, and the first entry it changed: seqs both."""
 
+Withheld = frozenset[tuple[str, str]]
+"""Images by digest, with the reason why they are not sent."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
@@ -49,12 +52,15 @@ class Changes:
 
 
 def changes(
-    events: Sequence[Event], recipe: Recipe, withheld: Collection[str], newly: Sequence[int] = ()
+    events: Sequence[Event],
+    recipe: Recipe,
+    withheld: Mapping[str, str],
+    newly: Sequence[int] = (),
 ) -> Changes:
     """What `events` changed, and what the request being built does, whose recipe, withheld images
-    and new elisions these are.
+    (by digest, with the reason) and new elisions these are.
     """
-    found = [*_recorded(events, recipe), *_images(events, frozenset(withheld))]
+    found = [*_declared(events, recipe), *_images(events, withheld)]
     found += [(NOW, seq) for seq in newly]
     found.sort()
     firsts = accumulate((first for _, first in reversed(found)), min)
@@ -65,19 +71,23 @@ def changes(
     )
 
 
-def _recorded(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
+def _declared(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
     """Elisions, folds, edits, summaries, and other recipes than the one before."""
     rule: tuple[object, ...] | None = None
+    elided: set[int] = set()
+    spans: dict[int, int] = {}
     for event in events:
         match event:
             case LlmRequest() if event.elided:
+                elided.update(event.elided)
                 yield event.seq, min(event.elided)
             case ResultFold() | WindowEdit():
                 yield event.seq, event.target
-            case SummaryAdd():
-                yield event.seq, event.first
-            case SummaryRevoke():
-                yield event.seq, 0
+            case SummaryAdd() | SummaryRevoke():
+                # The elided set starts anew: what was elided is back (ENG-15).
+                first = _span_of(event, spans)
+                yield event.seq, min(elided | {first})
+                elided.clear()
             case SessionStart() | SessionResume() | SessionRecipe():
                 if rule is not None and shape(event.recipe) != rule:
                     yield event.seq, 0
@@ -88,10 +98,20 @@ def _recorded(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
         yield NOW, 0
 
 
-def _images(events: Sequence[Event], withheld: frozenset[str]) -> Iterator[Change]:
-    """Images that a request sent and the next one does not, or the other way round."""
+def _span_of(event: SummaryAdd | SummaryRevoke, spans: dict[int, int]) -> int:
+    """Where the span of a summary begins that is added, or taken back."""
+    if isinstance(event, SummaryRevoke):
+        return spans.get(event.target, 0)
+    spans[event.seq] = event.first
+    return event.first
+
+
+def _images(events: Sequence[Event], withheld: Mapping[str, str]) -> Iterator[Change]:
+    """Images that a request sent and the next one does not, the other way round, or for another
+    reason.
+    """
     bearers: dict[str, int] = {}
-    hidden: frozenset[str] = frozenset()
+    before: Withheld = frozenset()
     for event in events:
         match event:
             case AttachImage():
@@ -100,12 +120,22 @@ def _images(events: Sequence[Event], withheld: frozenset[str]) -> Iterator[Chang
                 for image in event.images:
                     bearers.setdefault(image.sha256, event.seq)
             case LlmRequest():
-                now = frozenset(image.sha256 for image in event.withheld_images)
-                yield from ((event.seq, bearers[name]) for name in now ^ hidden if name in bearers)
-                hidden = now
+                now = recorded(event)
+                yield from ((event.seq, seq) for seq in _bearing(now ^ before, bearers))
+                before = now
             case _:
                 pass
-    yield from ((NOW, bearers[name]) for name in withheld ^ hidden if name in bearers)
+    now = frozenset(withheld.items())
+    yield from ((NOW, seq) for seq in _bearing(now ^ before, bearers))
+
+
+def recorded(request: LlmRequest) -> Withheld:
+    """The images that a request did not carry."""
+    return frozenset((image.sha256, image.reason) for image in request.withheld_images)
+
+
+def _bearing(images: Withheld, bearers: Mapping[str, int]) -> Iterator[int]:
+    return (bearers[sha256] for sha256, _ in images if sha256 in bearers)
 
 
 def shape(recipe: Recipe) -> tuple[object, ...]:

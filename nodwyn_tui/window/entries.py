@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from nodwyn_tui.domain.canonical import message_bytes, system_bytes, tools_bytes
-from nodwyn_tui.domain.parts import Block, Call
+from nodwyn_tui.domain.parts import Block
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
 EntryKind = Literal["user", "attachment", "assistant", "result", "plan", "note", "summary"]
@@ -33,13 +33,6 @@ class Entry:
     batch: int | None = None
     whole: bool = True
     label: str = ""
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """The calls of a reply, in order."""
-        if not isinstance(self.message, AssistantRow):
-            return ()
-        return tuple(part for part in self.message.parts if isinstance(part, Call))
 
     @property
     def has_blocks(self) -> bool:

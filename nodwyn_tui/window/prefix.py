@@ -1,7 +1,7 @@
 """What two requests share, and what ended it (ENG-28): the cache arithmetic."""
 
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nodwyn_tui.domain.canonical import message_bytes
@@ -23,6 +23,7 @@ from nodwyn_tui.domain.events import (
 )
 from nodwyn_tui.domain.request import Request
 from nodwyn_tui.window import blocks
+from nodwyn_tui.window.blocks import Withheld
 from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.tape import Mark, Trail, start
 
@@ -65,7 +66,7 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
     *,
     one_slot: bool,
     trimmed: bool,
-    withheld: Collection[str] = (),
+    withheld: Mapping[str, str] | None = None,
     asked: bool = True,
     expired: bool = False,
 ) -> Prediction:
@@ -73,8 +74,9 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
 
     `earlier` is in order of sending; `model` the origin and parameters of the new request, `events`
     the log before it. A one-slot server holds only the last request to it; `trimmed` says that this
-    request newly elided something, `withheld` which images it does not carry; `asked` whether the
-    cache was asked for where a server wants that, `expired` whether it has likely let go of all.
+    request newly elided something, `withheld` which images it does not carry, and why; `asked`
+    whether the cache was asked for where a server wants that, `expired` whether it has likely let
+    go of all.
     """
     if not earlier:
         return Prediction(None, FIRST)
@@ -92,7 +94,7 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
     cached = best.tokens * held // whole if asked else 0
     if held == whole:
         return Prediction(cached, None)
-    ended_by = _ender(events, best.seq, frozenset(withheld))
+    ended_by = _ender(events, best.seq, frozenset((withheld or {}).items()))
     if ended_by is None:
         is_other = best.trail[:2] != new[:2] and not trimmed
         ended_by = "parameter_switch" if is_other else TRIM
@@ -147,7 +149,7 @@ def _wire(parameters: Parameters) -> tuple[object, ...]:
     return (parameters.num_ctx, parameters.think, parameters.effort, parameters.dialect)
 
 
-def _ender(events: Sequence[Event], since: int, withheld: frozenset[str]) -> str | None:
+def _ender(events: Sequence[Event], since: int, withheld: Withheld) -> str | None:
     """The first event after the request `since` that changed what it had sent: a clear followed by
     a resume is a clear, and a resume under the same recipe changed nothing.
     """
@@ -166,7 +168,7 @@ class _Watch:
         self._tracker = StartTracker()
         self._rule: tuple[object, ...] | None = None
         self._known: set[str] = set()
-        self._withheld: frozenset[str] = frozenset()
+        self._withheld: Withheld = frozenset()
 
     def feed(self, event: Event) -> str | None:
         """The word for what an event changed, if it did."""
@@ -191,10 +193,10 @@ class _Watch:
                 word = self._line(event)
         return word if event.seq > self._since else None
 
-    def images(self, withheld: frozenset[str]) -> str | None:
+    def images(self, withheld: Withheld) -> str | None:
         """The word for other images withheld than at `since`, of those that there were."""
-        changed = (withheld ^ self._withheld) & self._known
-        return "withheld_image" if changed else None
+        changed = {sha256 for sha256, _ in withheld ^ self._withheld}
+        return "withheld_image" if changed & self._known else None
 
     def _recipe(self, event: SessionStart | SessionResume | SessionRecipe) -> str | None:
         before, self._rule = self._rule, blocks.shape(event.recipe)
@@ -205,7 +207,7 @@ class _Watch:
     def _request(self, event: LlmRequest) -> str | None:
         if any(seq < self._since for seq in event.elided):
             return TRIM
-        withheld = frozenset(image.sha256 for image in event.withheld_images)
+        withheld = blocks.recorded(event)
         if event.seq > self._since:
             return self.images(withheld)
         self._withheld = withheld

@@ -60,22 +60,25 @@ class Rolling:
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log."""
-        before = self.place, self._tracker.keep
+        place, keep = self.place, self._tracker.keep
         self._tracker.feed(event)
-        if self.place != before[0]:
+        if self.place != place:
             self._base = None
-        if self._tracker.keep > before[1] and self._ctx is None:
+        if self._tracker.keep > keep and self._ctx is None:
             self._events = [e for e in self._events if self._tracker.needs(e.seq)]
         match event:
             case SessionStart() | SessionResume() | SessionRecipe():
                 self._recorded = event.recipe
             case LlmRequest() if event.ctx == self.place.ctx:
                 self._settle(event)
-            case _ if _only_adds(event, self._since):
-                if event.ctx == self.place.ctx:
-                    self._since.append(event)
-            case _:
+            case _ if self._base is None:
+                pass
+            case _ if not _only_adds(event, self._since):
                 self._base = None
+            case _ if event.ctx == self.place.ctx:
+                self._since.append(event)
+            case _:
+                pass
         if self._counts(event):
             self._events.append(event)
             self._fed += 1
@@ -103,18 +106,13 @@ class Rolling:
 
     def _settle(self, request: LlmRequest) -> None:
         """From a recorded request on its window is the base, if it is the one made last."""
-        last, withheld = self._last, {i.sha256: i.reason for i in request.withheld_images}
-        if (
-            last is not None
-            and last.count == self._fed
-            and (request.digest, request.elided) == (last.window.digest, last.window.newly)
-            and withheld == last.shape.withheld
-        ):
-            self._base, self._since = last, []
-        elif self._base is None or request.elided or withheld != self._base.shape.withheld:
-            self._base = None
-        else:
-            self._since.append(request)
+        last, self._base, self._since = self._last, None, []
+        if last is None or last.count != self._fed:
+            return
+        withheld = {image.sha256: image.reason for image in request.withheld_images}
+        recorded = request.digest, request.elided, withheld
+        if recorded == (last.window.digest, last.window.newly, last.shape.withheld):
+            self._base = last
 
     def _grown(self, recipe: Recipe, shape: Shape, drafts: Sequence[Event]) -> Window | None:
         """The base and what came since; `None` where that is not the whole truth."""

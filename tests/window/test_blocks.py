@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
 from nodwyn_tui.window.build import Shape, Window
 from tests.builders import LogBuilder, texts
@@ -89,6 +90,7 @@ def test_image_that_is_withheld_from_now_on_makes_later_replies_stale() -> None:
     log.reply(Block("thinking", "o", "sig3"), "ok")
     assert blocks(log.window(withheld)) == ["<sig3>"]
     assert blocks(log.window()) == [], "shown again: changed again"
+    assert blocks(log.window(Shape(withheld={"ab": "missing"}))) == [], "another line says why"
 
 
 def test_image_that_was_never_sent_changes_nothing_before_it() -> None:
@@ -118,3 +120,42 @@ def test_blocks_that_do_not_go_back_are_not_counted() -> None:
     window = log.window()
     assert window.estimate < 1_000
     assert log.window(Shape(high_water=window.estimate)).newly == ()
+
+
+def summed_up() -> LogBuilder:
+    """Turns with a block each, the first result elided before the second reply was made."""
+    log = LogBuilder(protected=1, high_water=9_000)
+    log.user("one")
+    said(log, 1)
+    log.user("two")
+    log.request(Shape(high_water=log.window().estimate - 1))
+    log.reply(Block("thinking", "o", "sig2"), "ok")
+    for turn in ("three", "four", "five"):
+        log.user(turn)
+        log.reply("ok")
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+    return log
+
+
+def test_summary_brings_back_what_was_elided_before_it() -> None:
+    """ENG-15: so a reply that was made without that is stale, though it stands before the span."""
+    log = summed_up()
+    three = next(e for e in log.events if isinstance(e, ev.UserMessage) and e.text == "three")
+    added = log.summary(three.seq, three.seq + 1)
+    assert blocks(log.window()) == ["<sig1>"]
+    log.request()
+    log.reply(Block("thinking", "o", "sig3"), "ok")
+    log.add(ev.SummaryRevoke(target=added.seq))
+    assert blocks(log.window()) == ["<sig1>"]
+
+
+def test_summary_and_its_revocation_leave_blocks_before_the_span() -> None:
+    log = asked()
+    for turn in ("three", "four", "five"):
+        log.user(turn)
+        log.reply("ok")
+    three = next(e for e in log.events if isinstance(e, ev.UserMessage) and e.text == "three")
+    added = log.summary(three.seq, three.seq + 1)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+    log.add(ev.SummaryRevoke(target=added.seq))
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]

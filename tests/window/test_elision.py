@@ -67,7 +67,7 @@ def test_eliding_a_reply_takes_its_results_out() -> None:
     ]
     assert stubs
     assert window.elided - {entry.seq for entry in window.entries}
-    assert all(stub.calls == () for stub in stubs)
+    assert all(stub.message.parts == (Text(f"[elided seq={stub.seq}]"),) for stub in stubs)
     assert_paired(window)
 
 

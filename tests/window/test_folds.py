@@ -181,6 +181,14 @@ def test_failure_is_superseded_by_a_later_identical_call() -> None:
     assert targets(superseded_failures(log.events)) == [first, second]
 
 
+def test_fold_of_a_failure_repeats_no_more_of_the_call_than_tells_it() -> None:
+    log = begun()
+    for _ in range(2):
+        call(log, "shell", json.dumps({"command": "echo " + "a" * 500}), is_error=True)
+    [fold] = superseded_failures(log.events)
+    assert len(fold.text) < 300
+
+
 def test_what_worked_is_superseded_by_nothing() -> None:
     log = begun()
     call(log, "shell", "{}")

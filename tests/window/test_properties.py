@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import message_value, request_bytes, sha256
@@ -12,13 +12,19 @@ from nodwyn_tui.window.build import build
 from nodwyn_tui.window.contexts import StartTracker, place
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.replay import replay
-from tests.generated import DECLARED, PAIRED, STEPS, Step, played
+from tests.generated import (
+    DECLARED,
+    EACH_EVENT,
+    EACH_REQUEST,
+    PAIRED,
+    STEPS,
+    VERSIONS,
+    Step,
+    played,
+)
 
-QUICK = settings(deadline=None)
-"""As many examples as the profile says; how long one takes says nothing on a busy machine."""
 
-
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_no_request_has_an_orphan_or_an_unanswered_call(steps: list[Step], version: int) -> None:
     """ENG-16: results follow their reply directly, in the order of its calls, each once."""
@@ -35,7 +41,7 @@ def test_no_request_has_an_orphan_or_an_unanswered_call(steps: list[Step], versi
         assert due == []
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS)
 def test_no_part_is_blank_and_the_person_speaks_first(steps: list[Step]) -> None:
     """C11, C17."""
@@ -48,7 +54,7 @@ def test_no_part_is_blank_and_the_person_speaks_first(steps: list[Step]) -> None
         assert isinstance(first.message, UserRow) or first.kind == "summary"
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_prefix_is_stable_between_declared_events(steps: list[Step], version: int) -> None:
     """Each request is the one before with messages appended, until a declared event: a line of the
@@ -67,7 +73,7 @@ def test_prefix_is_stable_between_declared_events(steps: list[Step], version: in
             assert after.request.tools == before.request.tools
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_block_goes_back_only_behind_what_stood_before_it(steps: list[Step], version: int) -> None:
     """ENG-20: what a provider that checks it would check."""
@@ -82,7 +88,7 @@ def test_block_goes_back_only_behind_what_stood_before_it(steps: list[Step], ver
                 assert window.request.messages[:index] == shown[asked[entry.seq]]
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_what_is_elided_stays_so_until_somebody_says_otherwise(
     steps: list[Step], version: int
@@ -98,8 +104,8 @@ def test_what_is_elided_stays_so_until_somebody_says_otherwise(
             assert before.elided <= after.elided
 
 
-@QUICK
-@given(STEPS, PAIRED)
+@EACH_REQUEST
+@given(STEPS, VERSIONS)
 def test_every_request_replays(steps: list[Step], version: int) -> None:
     """ENG-26; ENG-27: the digest that was hashed in pieces is the request's own."""
     session = played(steps, version)
@@ -108,8 +114,8 @@ def test_every_request_replays(steps: list[Step], version: int) -> None:
         assert replay(session.events, request.seq) == window
 
 
-@QUICK
-@given(STEPS, PAIRED)
+@EACH_EVENT
+@given(STEPS, VERSIONS)
 def test_window_from_its_start_equals_the_window_from_all(steps: list[Step], version: int) -> None:
     """ENG-23."""
     session = played(steps, version)
@@ -126,7 +132,7 @@ def test_window_from_its_start_equals_the_window_from_all(steps: list[Step], ver
         assert build(kept, recipe, at=tracker.place) == build(events, recipe)
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS)
 def test_estimate_is_never_below_a_third_of_the_bytes(steps: list[Step]) -> None:
     """ENG-13."""
@@ -138,7 +144,7 @@ def test_estimate_is_never_below_a_third_of_the_bytes(steps: list[Step]) -> None
         assert (window.estimate - window.fixed) * BYTES_PER_TOKEN >= size
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_trim_reaches_low_water_or_leaves_nothing_that_may_go(
     steps: list[Step], version: int
@@ -158,7 +164,7 @@ def test_trim_reaches_low_water_or_leaves_nothing_that_may_go(
                 assert entry.tokens <= len(stub) + 40
 
 
-@QUICK
+@EACH_REQUEST
 @given(STEPS, PAIRED)
 def test_latest_entries_are_never_newly_elided(steps: list[Step], version: int) -> None:
     """ENG-14: nor the replies whose results are among them."""

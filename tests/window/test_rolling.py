@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from hypothesis import given, settings
+from hypothesis import given
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes, sha256
@@ -11,7 +11,7 @@ from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.rolling import Rolling
 from tests.builders import LogBuilder, texts
-from tests.generated import PAIRED, STEPS, Step, played
+from tests.generated import EACH_EVENT, STEPS, VERSIONS, Step, played
 
 
 def shape_of(request: ev.LlmRequest) -> Shape:
@@ -29,8 +29,8 @@ def assert_same(grown: Window, scratch: Window) -> None:
     assert grown.trail == scratch.trail
 
 
-@settings(deadline=None)
-@given(STEPS, PAIRED)
+@EACH_EVENT
+@given(STEPS, VERSIONS)
 def test_every_window_and_digest_at_every_point(steps: list[Step], version: int) -> None:
     session = played(steps, version)
     rolling, recipe = Rolling(), session.recipe
@@ -127,6 +127,30 @@ def test_drafts_are_seen_as_if_recorded_and_left_no_trace() -> None:
         "user: The person asks:\n\nand?"
     ]
     assert_same(rolling.window(recipe), before)
+
+
+def test_draft_about_an_earlier_line_is_built_from_scratch() -> None:
+    """What a fold would save is asked before it is made."""
+    session = live(high_water=90_000, low_water=50_000)
+    session.step(0, 500)
+    session.request()
+    result = next(e for e in session.log.events if isinstance(e, ev.ToolResult))
+    fold = ev.ResultFold(target=result.seq, text="in short")
+    seen = session.rolling.window(session.log.recipe, ORDINARY, fold)
+    session.log.add(fold)
+    assert_same(seen, session.log.window())
+
+
+def test_image_that_is_withheld_from_now_on_is_built_from_scratch() -> None:
+    session = live(high_water=90_000, low_water=50_000)
+    session.log.image("ab")
+    session.step(0)
+    withheld = Shape(withheld={"ab": "refused"})
+    session.request(withheld)
+    rebuilt = session.rolling.rebuilt
+    session.log.reply("ok")
+    session.request(withheld)
+    assert session.rolling.rebuilt == rebuilt
 
 
 def test_another_recipe_than_the_recorded_one_is_built_from_scratch() -> None:

@@ -1,6 +1,7 @@
 """`nodwyn sessions`: what sessions there are, and their care. `export` is `export.py`'s."""
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.export import FORMS, export
 from nodwyn_tui.cli.stored import find_log, read_events, state_folder
+from nodwyn_tui.cli.summaries import revoke, summarize
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import cache_rate
 from nodwyn_tui.errors import StoreError, UsageError
@@ -36,6 +38,11 @@ def run(arguments: Sequence[str]) -> int:
             _delete(parsed.id, sure=parsed.yes)
         case "repair":
             _repair(parsed.id, only_look=parsed.dry_run)
+        case "summarize":
+            text = sys.stdin.read() if parsed.text == "-" else parsed.text
+            summarize(parsed.id, parsed.first, parsed.last, text)
+        case "revoke":
+            revoke(parsed.id, parsed.seq)
     return 0
 
 
@@ -52,9 +59,15 @@ def _parser() -> argparse.ArgumentParser:
     delete.add_argument("--yes", action="store_true", help="without being asked")
     repair = commands.add_parser("repair", help="list damage of a log, and mend it")
     repair.add_argument("--dry-run", action="store_true", help="only list it")
-    for command in (show, exporting, rename, delete, repair):
+    summing = commands.add_parser("summarize", help="put a summary in place of older user turns")
+    summing.add_argument("--first", type=int, required=True, metavar="SEQ")
+    summing.add_argument("--last", type=int, required=True, metavar="SEQ")
+    summing.add_argument("--text", required=True, help="the summary; - is standard input")
+    revoking = commands.add_parser("revoke", help="take a summary back")
+    for command in (show, exporting, rename, delete, repair, summing, revoking):
         command.add_argument("id", help="an id, a unique prefix, a session's folder or its log")
     rename.add_argument("title")
+    revoking.add_argument("seq", type=int, help="the summary's seq")
     for command in (listing, show):
         command.add_argument("--json", action="store_true", help="as JSON")
     return parser

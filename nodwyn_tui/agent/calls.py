@@ -36,6 +36,8 @@ class CallRunner:
         self._conversation, self._toolbox, self._gate = conversation, toolbox, gate
         self._emit, self._clock = emit, clock
         self._ran: set[str] = set()
+        self._waited: dict[str, float] = {}
+        """Seconds that a call waited for the person: they are no part of what it took."""
 
     async def run(self, calls: Sequence[ev.ToolCall], cut_at: int | None) -> None:
         """Runs the calls in order; neighbours that only read run side by side (AGT-2).
@@ -113,11 +115,14 @@ class CallRunner:
         arguments = _arguments(tool, original, cut_at)
         context = self._toolbox.context(lambda line: self._progress(call, line))
         ask = await tool.describe(arguments, context)
+        asked = self._clock.monotonic()
         try:
             verdict = await self._gate.settle(call, tool.effect, ask)
         except NobodyToAsk as needed:
             blocked.append(needed.pattern)
             verdict = Verdict("refused", by="nobody")
+        finally:
+            self._waited[call.call_id] = self._clock.monotonic() - asked
         self._decide(call, verdict)
         if verdict.decision == "refused":
             return Outcome(text=verdict.refusal(), is_error=True)
@@ -137,7 +142,10 @@ class CallRunner:
         )
 
     def _record(self, call: ev.ToolCall, outcome: Outcome, began: float | None) -> None:
-        took = None if began is None else round((self._clock.monotonic() - began) * 1000)
+        took = None
+        if began is not None:
+            waited = self._waited.pop(call.call_id, 0.0)
+            took = round((self._clock.monotonic() - began - waited) * 1000)
         self._conversation.append(
             ev.ToolResult(
                 call_id=call.call_id,

@@ -1,13 +1,14 @@
 """From the person's choice of a model to a target that can be asked."""
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.config.models import ModelChoice, choose_model
+from nodwyn_tui.config.models import SPOKEN, ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
     PriceSettings,
@@ -34,10 +35,13 @@ No model was found.
 
 · Ollama: start it (`ollama serve`) and pull a model, then /model picks it. It was looked for at \
 {ollama}.
-· A hosted model: set its key in the environment, for example OPENROUTER_API_KEY, and start with \
-`nodwyn --model openrouter/MODEL`.
-· Or name a model in {config}; config.toml.example shows every setting.
+{hosted}
+· Or name a model in {config}; config.toml.example in Nodwyn's repository shows every setting.
 · Or look around first: the tour needs no model."""
+
+HOSTED = """\
+· A hosted model: set its key in the environment, for example OPENROUTER_API_KEY, and start with \
+`nodwyn --model openrouter/MODEL`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,18 @@ class Models:
         """What to do where no model was found."""
         ollama = self.loaded.servers.get("ollama")
         where = ollama.base_url if ollama else "no address: its entry in config.toml is wrong"
-        return SETUP.format(ollama=where, config=self.loaded.file)
+        hosted = "\n".join(
+            f"· A hosted model: {variable} is set; /model {server}/MODEL asks that server."
+            for server, variable in self._keys_at_hand()
+        )
+        return SETUP.format(ollama=where, hosted=hosted or HOSTED, config=self.loaded.file)
+
+    def _keys_at_hand(self) -> Iterator[tuple[str, str]]:
+        """The servers, spoken to by this build, whose key the environment holds; and where."""
+        for name, server in self.loaded.servers.items():
+            kind, _, variable = server.credential.partition(":")
+            if kind == "env" and server.provider in SPOKEN and self._environment.get(variable):
+                yield name, variable
 
     async def target(self, choice: ModelChoice, session: str) -> Found:
         """A choice made ready: its key read, its context asked for."""

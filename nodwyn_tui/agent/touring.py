@@ -1,15 +1,19 @@
 """The tour as a model among models: its server in this process, its workspace thrown away."""
 
-from contextlib import AsyncExitStack
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.config.models import ModelChoice
 from nodwyn_tui.config.schema import ModelSettings, ServerSettings
+from nodwyn_tui.errors import SessionLocked
 from nodwyn_tui.link import commands
+from nodwyn_tui.store.lock import SessionLock
 from nodwyn_tui.store.places import new_id
 from nodwyn_tui.tour import server as tour_server
-from nodwyn_tui.tour.sample import prepare_workspace
+from nodwyn_tui.tour.sample import lock_of, prepare_workspace, remove_earlier
 
 
 class Touring:
@@ -25,7 +29,10 @@ class Touring:
             pace = 0 if command.headless else tour_server.PACE
             server = await self._closing.enter_async_context(tour_server.TourServer(pace=pace))
             rooms = household.rooms
-            workspace = prepare_workspace(rooms.cache, new_id(rooms.clock.now()))
+            tour_id = new_id(rooms.clock.now())
+            remove_earlier(rooms.cache, _claim)
+            self._closing.enter_context(_claim(lock_of(rooms.cache, tour_id)))
+            workspace = prepare_workspace(rooms.cache, tour_id)
             household.models.only(
                 ModelChoice(
                     name="tour",
@@ -36,3 +43,16 @@ class Touring:
             )
             self._workspace = str(workspace)
         return replace(command, workspace=self._workspace, model="")
+
+
+@contextmanager
+def _claim(path: Path) -> Iterator[bool]:
+    try:
+        lock = SessionLock.take(path)
+    except SessionLocked:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        lock.release()

@@ -28,6 +28,18 @@ async def test_no_model_reachable_says_how_to_get_one(rig: Rig) -> None:
     assert not (rig.workspace / ".nodwyn").exists()
 
 
+async def test_a_key_that_is_there_is_named_with_its_server(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-6: a key in the environment is found; only the model is left to be named."""
+    monkeypatch.setenv("GROQ_API_KEY", "not-a-key")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")  # its protocol is not spoken yet
+    setup = (await rig.open()).setup
+    assert "GROQ_API_KEY is set; /model groq/MODEL" in setup
+    for word in ("OPENROUTER_API_KEY", "ANTHROPIC", "not-a-key"):
+        assert word not in setup
+
+
 async def test_ollama_is_found_where_nothing_is_configured(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:

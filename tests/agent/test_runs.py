@@ -1,5 +1,6 @@
 """A run from message to reply, on a strict fake: what is sent, recorded and told."""
 
+import asyncio
 import itertools
 
 import pytest
@@ -193,8 +194,10 @@ async def test_a_call_runs_only_once_it_was_allowed(rig: Rig) -> None:
         assert (seen["shell"], seen["fs-write"]) == ("", "")
         rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
         asked = await rig.until(up.ApprovalAsked)
+        await asyncio.sleep(0.6)
         rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
         await rig.until(up.RunEnded)
+    assert (rig.of(ev.ToolResult)[1].ms or 0) < 500, "the person's own time is not the call's"
     shell, written = (
         [e.entry.status for e in rig.told(up.EntryChanged) if e.entry.tool == tool]
         for tool in ("shell", "fs-write")

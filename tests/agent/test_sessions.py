@@ -212,6 +212,20 @@ async def test_steer_that_was_not_told_goes_before_the_next_message(rig: Rig) ->
     assert messages(server)[-1]["content"].endswith("hurry\n\nnow")
 
 
+async def test_two_tours_at_once_leave_each_other_alone(rig: Rig, tmp_path: Path) -> None:
+    """REL-5: a tour that starts removes earlier ones, but none that still goes on."""
+    (tmp_path / "second").mkdir()
+    second = Rig(tmp_path / "second")
+    await rig.open(tour=True, headless=True)
+    opened = await second.open(tour=True, headless=True)
+    assert (await rig.ask()).why == "done"
+    await rig.close()
+    await second.close()
+    third = await rig.open(tour=True, headless=True)
+    assert not Path(opened.workspace).exists()
+    assert Path(third.workspace).is_dir()
+
+
 async def test_tour_is_left_before_a_model_is_chosen(rig: Rig) -> None:
     with ChatServer([say("hi")]) as server:
         rig.configure(server)

@@ -398,9 +398,25 @@ async def test_a_dead_worker_is_replaced_and_nothing_written_is_lost() -> None:
         second.tell(OPENED, up.EntriesLoaded(entries=scenes.TALK, done=True))
         await settled(pilot)
         assert "WORKER" not in stage.text()
+        assert "the worker failed and was started again" in stage.text()
+        assert "/continue" not in stage.text(), "nothing went on that could"
         assert stage.screen.prompt.text == "lost\n\ndraft"
         await press(pilot, "enter")
         assert second.of(commands.Send) == [commands.Send(text="lost\n\ndraft")]
+
+
+async def test_what_a_dead_worker_was_doing_can_be_gone_on_with() -> None:
+    """TUI-12: the person is told so, in words that stay."""
+    stage = Stage(OPENED, up.EntriesLoaded(entries=scenes.TALK, done=True), workers=1)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.backend.tell(up.RunStarted(run=2))
+        await settled(pilot)
+        stage.backend.die()
+        await settled(pilot)
+        stage.backends[1].tell(OPENED, up.EntriesLoaded(entries=scenes.TALK, done=True))
+        await settled(pilot)
+        assert "is stopped, /continue goes on with it" in " ".join(stage.text().split())
 
 
 async def test_a_worker_that_keeps_dying_is_given_up_until_asked_for() -> None:

@@ -58,6 +58,8 @@ class Stage(Screen[None]):
         self.models: Models | None = None
         """The picker, while it is open."""
         self.leaving = False
+        self._lost: Literal["", "idle", "works"] = ""
+        """What the worker did when it was lost, until another one has opened the session."""
         self._keyboard: Widget = self.prompt
         """Who had the keyboard last."""
 
@@ -224,6 +226,7 @@ class Stage(Screen[None]):
         if self.leaving:
             self.app.exit(news.Outcome(exit_code=1))
             return
+        self._lost = "works" if self.activity.busy else "idle"
         self.activity.end()
         if message.unsent:
             self.prompt.put_back(message.unsent)
@@ -275,5 +278,13 @@ class Stage(Screen[None]):
             else ""
         )
         self.prompt.begin(opened.draft, opened.history)
+        if self._lost:
+            stopped = "; what it was doing is stopped, /continue goes on with it"
+            self.tell(
+                "warning",
+                "the worker failed and was started again from the session's log"
+                + (stopped if self._lost == "works" else ""),
+            )
+            self._lost = ""
         if opened.theme in self.app.available_themes:
             self.app.theme = opened.theme

@@ -69,7 +69,7 @@ def _right(opened: Opened | None, room: int) -> list[Row]:
     """The facts on the right: the model and the mode always, the others where they fit."""
     if opened is None:
         return []
-    model = Span("no model", "warning")
+    model = Span("read only" if opened.read_only else "no model", "warning")
     if opened.tour:
         model = Span("tour", "accent strong")
     elif opened.model:

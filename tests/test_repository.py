@@ -1,4 +1,4 @@
-"""What must hold of the repository as a whole."""
+"""What must hold of the repository as a whole (QLT-1)."""
 
 import os
 import re

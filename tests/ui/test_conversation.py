@@ -1,4 +1,4 @@
-"""The main screen: states, keys and commands, on the real app with a scripted worker."""
+"""The main screen: states, keys and commands (TUI-8), on the real app with a scripted worker."""
 
 import asyncio
 from dataclasses import replace

@@ -73,8 +73,8 @@ class Blocks:
             whole += 1
         rivals = tuple(self._after[prompt.path[whole]].values())
         cached = prompt.reading(whole, rivals) // BLOCK * BLOCK
-        for at, piece in enumerate(prompt.pieces):
-            self._after[prompt.path[at]][prompt.path[at + 1]] = piece
+        for at in range(whole, len(prompt.pieces)):
+            self._after[prompt.path[at]][prompt.path[at + 1]] = prompt.pieces[at]
         return Read(cached if cached >= LEAST else 0)
 
 

@@ -5,6 +5,7 @@ Two prompts share exactly as many pieces as their paths do, whatever the size of
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from nodwyn_tui.domain.canonical import system_bytes, tools_bytes
 from nodwyn_tui.domain.events import LlmRequest, Parameters
@@ -18,8 +19,7 @@ Nothing else may stand before the conversation.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(NamedTuple):
     """A piece of a prompt: `data` is its canonical JSON, `tokens` the engine's estimate of it,
     `blocks` how many content blocks it has on the wire; `seq` is its log line's, 0 for none.
     """

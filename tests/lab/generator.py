@@ -7,6 +7,7 @@ import dataclasses
 import random
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.domain import events as ev
@@ -14,9 +15,11 @@ from nodwyn_tui.domain.parts import Call, Text, Thinking
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.tools.registry import default_tools
+from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.entries import fixed_tokens
+from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.sizes import Wanted, limits
-from tests.builders import LogBuilder
+from tests.builders import MODEL, AnyEvent, LogBuilder
 
 WORDS = (
     "frame", "parse", "order", "total", "value", "index", "table", "cache", "event", "batch",
@@ -46,12 +49,38 @@ def write(path: Path, events: Sequence[ev.Event]) -> Path:
     return path
 
 
+class _Log(LogBuilder):
+    """Builds each window at the cost of what is new, as a session does."""
+
+    def __init__(self, **changes: Any) -> None:
+        self.rolling = Rolling()
+        super().__init__(**changes)
+
+    def add(self, draft: AnyEvent) -> AnyEvent:
+        event = super().add(draft)
+        self.rolling.feed(event)
+        return event
+
+    def request(self, shape: Shape = ORDINARY) -> tuple[ev.LlmRequest, Window]:
+        window = self.rolling.window(self.recipe, shape)
+        event = self.add(
+            ev.LlmRequest(
+                model=MODEL,
+                parameters=ev.Parameters(),
+                digest=window.digest,
+                estimate=window.estimate,
+                elided=window.newly,
+            )
+        )
+        return event, window
+
+
 class _Maker:
     def __init__(self, seed: int, context: int, version: int, changed: dict[str, int]) -> None:
         self.random = random.Random(seed)
         tools = tuple(tool.spec for tool in default_tools({}))
         window = limits(context, fixed_tokens(SYSTEM, tools), Wanted(max_output=8_192), None)
-        self.log = LogBuilder(
+        self.log = _Log(
             version=version,
             system=SYSTEM,
             tools=tools,

@@ -2,13 +2,17 @@
 
 import csv
 import dataclasses
+import inspect
 import io
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from nodwyn_tui.cli import lab
 from nodwyn_tui.errors import UsageError
+from nodwyn_tui.lab.cache_models import CACHE_MODELS
 from nodwyn_tui.lab.export import COLUMNS, csv_text, need_parquet, parquet_bytes
 from nodwyn_tui.lab.measures import Prices
 from nodwyn_tui.lab.policies import LabPolicy
@@ -17,6 +21,7 @@ from nodwyn_tui.lab.rows import Sums
 from nodwyn_tui.lab.running import Done, Job, fold
 from tests.lab.record import SESSIONS
 
+COMMAND = inspect.getsource(lab)
 POLICIES = (LabPolicy(), LabPolicy(recipe=1))
 MODELS = ("kv-slot", "breakpoints")
 
@@ -140,3 +145,12 @@ def test_missing_library_is_named_before_anything_is_folded(
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(UsageError, match=r"install nodwyn-tui\[lab\], or take --csv"):
         need_parquet()
+
+
+def test_guide_names_every_option_cache_model_and_column() -> None:
+    """QLT-3."""
+    guide = (Path(__file__).parents[2] / "docs" / "lab.md").read_text()
+    options = re.findall(r"add(?:_argument)?\(\"(--[a-z-]+)\"", COMMAND)
+    assert len(options) > 10
+    for name in (*options, *CACHE_MODELS, *COLUMNS):
+        assert f"`{name}" in guide, name

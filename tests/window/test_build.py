@@ -1,4 +1,4 @@
-"""The window of recipe 20: what a request holds, in which order."""
+"""The window of recipe 20 (ENG-10, ENG-12): what a request holds, in which order."""
 
 import itertools
 from typing import Any

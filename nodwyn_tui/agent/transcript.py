@@ -106,7 +106,7 @@ class Transcript:
         changed = replace(
             entry,
             status=_status_after(entry, event),
-            title=_with_outcome(entry.title, event),
+            title=entry.title if body.diff else _with_outcome(entry.title, event),
             preview=body.text[:PREVIEW],
             size=len(body.text),
             ms=event.ms,
@@ -198,7 +198,7 @@ def _via(event: ev.UserMessage) -> str:
 
 def _reply_entries(event: ev.LlmResponse) -> Iterator[up.Entry]:
     if thinking_of(event):
-        yield replace(_entry(event, "thinking"), ms=event.first_token_ms)
+        yield _entry(event, "thinking")  # how long it took is in no log: no figure is told
     spoke = bool(text_of(event).strip())
     if spoke or (event.finish in NO_ANSWER and not _called(event)):
         yield replace(_entry(event, "assistant"), title="" if spoke else "no answer", ms=event.ms)

@@ -12,7 +12,7 @@ from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig, ids, messages
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
-from tests.fakes.script import call, calls, say
+from tests.fakes.script import Say, call, calls, say
 from tests.fakes.server import FakeServer
 
 READ = ("fs-read", {"path": "a.txt"})
@@ -203,3 +203,15 @@ async def test_a_call_runs_only_once_it_was_allowed(rig: Rig) -> None:
         for tool in ("shell", "fs-write")
     )
     assert shell == written == ["waiting", "running", "ok"]
+    title = rig.told(up.EntryChanged)[-1].entry.title
+    assert title == "fs-write a.txt", "a change tells its own size, not its answer's"
+
+
+async def test_thinking_is_told_without_a_time_that_nobody_took(rig: Rig) -> None:
+    """TUI-16: the time to the first token is not the time that was thought."""
+    with ChatServer([Say("done", thinking="hm, " * 30, pause=0.01)]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+    [thought] = [e.entry for e in rig.told(up.EntryAdded) if e.entry.kind == "thinking"]
+    assert (thought.ms, thought.size) == (None, 119)

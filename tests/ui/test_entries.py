@@ -59,6 +59,7 @@ def test_a_running_call_shows_its_latest_line() -> None:
 def test_thinking_is_folded_and_opens() -> None:
     thought = entry(1, "thinking", "Where is it?", ms=4_000)
     assert shown(thought) == ["▸ thought 4 s"]
+    assert shown(entry(1, "thinking", "Where is it?")) == ["▸ thought · 12 characters"]
     assert shown(thought, is_open=True) == ["▾ thought 4 s", "  Where is it?"]
 
 

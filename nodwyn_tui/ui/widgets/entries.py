@@ -106,7 +106,7 @@ def _assistant(view: View, width: int) -> Iterator[Line]:
 
 def _thinking(view: View, width: int) -> Iterator[Line]:
     entry = view.entry
-    took = f" {duration(entry.ms)}" if entry.ms else ""
+    took = f" {duration(entry.ms)}" if entry.ms else f" · {entry.size:,} characters"
     head = [Span("▾ " if view.is_open else "▸ ", "dim"), Span(f"thought{took}", "dim")]
     yield Line(spread(head, _state(entry), width))
     if view.is_open:

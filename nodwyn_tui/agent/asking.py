@@ -201,6 +201,7 @@ class Asker:
                 message=error.message,
                 retry_in_s=delay,
                 partial=partial,
+                detail=error.detail if error.detail.strip() != error.message else None,
             )
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq, partial=partial))

@@ -129,6 +129,10 @@ class Conversation:
         """US dollars of the replies after the event `since`, as far as known."""
         return spend.total(r.usage.cost_usd for r in self.replies if r.seq > since)
 
+    def cost_is_known(self, since: int) -> bool:
+        """Whether the cost of each of these replies is known."""
+        return all(r.usage.cost_usd is not None for r in self.replies if r.seq > since)
+
     def _last(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
         """The last request and its reply, if this window and model are still theirs."""
         if self._asked is None or not self.replies or self.replies[-1].req != self._asked.seq:

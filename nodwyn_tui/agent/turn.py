@@ -104,11 +104,11 @@ class Turn:
             return Ending("limit", f"the run reached its limit of {limits.max_steps} requests")
         if limits.max_cost is not None and steps:
             cost = self._conversation.cost(since)
-            if cost is None:
+            if cost is None or not self._conversation.cost_is_known(since):
                 return Ending(
                     "limit",
                     "the run's cost is unknown, so its limit cannot be kept: set `price` in the"
-                    " model's entry",
+                    " model's entry, and ask a server that reports its usage",
                 )
             if cost >= limits.max_cost:
                 return Ending("limit", f"the run reached its limit of ${limits.max_cost:g}")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.config.environment import read_environment
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.domain.events import Event
@@ -13,7 +14,7 @@ from nodwyn_tui.store.log import Log
 
 def find_log(reference: str) -> Path:
     """The log that an id, a prefix, a folder or a path means; `UsageError` for none."""
-    return sessions.find_log(reference, Path.cwd(), state_folder())
+    return sessions.find_log(reference, folder("."), state_folder())
 
 
 def read_events(reference: str) -> Sequence[Event]:

@@ -241,7 +241,9 @@ class LlmResponse(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmError(Event):
-    """A request failed; `partial` is the text that had come, for the screen only."""
+    """A request failed; `partial` is the text that had come, for the screen only, `detail` the
+    answer as it came, cut to a few kB, where it says more than `message` (C34).
+    """
 
     type: ClassVar[str] = "llm.error"
     req: int
@@ -250,6 +252,7 @@ class LlmError(Event):
     message: str
     retry_in_s: float | None = None
     partial: str = ""
+    detail: str | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -234,3 +234,20 @@ async def test_prompt_that_the_server_cut_raises_an_alarm(rig: Rig) -> None:
             await rig.ask()
     (note,) = rig.of(ev.Note)
     assert "counted 900 tokens of a prompt that has at least 1,600" in note.text
+
+
+async def test_page_in_place_of_a_reply_is_one_line_and_kept_in_the_log(rig: Rig) -> None:
+    """C34: what is shown is short; the log holds the beginning of what came."""
+    page = "<html><head><title>Bad gateway</title></head>" + "<p>inner words</p>" * 3_000
+    with ChatServer([error(502, page), error(400, {"error": "plain string"})]) as server:
+        rig.configure(server)
+        await rig.open()
+        assert "inner words" not in (await rig.ask()).message
+        await rig.ask()
+    first, second = rig.of(ev.LlmError)
+    assert "Bad gateway" in first.message
+    assert "\n" not in first.message
+    assert first.detail is not None
+    assert "inner words" in first.detail
+    assert len(first.detail) <= 4_096
+    assert "plain string" in second.message

@@ -114,6 +114,16 @@ def test_other_commands_with_a_full_or_closed_output(workspace: Path, server: Ch
             assert (done.returncode, done.stderr) == (0, ""), command + redirection
 
 
+def test_folder_that_is_gone_is_said_to_be(workspace: Path, server: ChatServer) -> None:
+    """REL-3: the folder that a command was started in."""
+    gone = workspace / "gone"
+    for command in ("replay 2026", "sessions list", "run -p x"):
+        gone.mkdir()
+        done = in_shell(gone, f"--version >/dev/null; rmdir {gone}; {sys.executable} -P -m "
+                        f"nodwyn_tui {command} >/dev/null; exit $?")  # fmt: skip
+        assert (done.returncode, "Traceback" in done.stderr) == (2, False), command
+
+
 def test_errors_never_go_to_standard_output(workspace: Path, home: Path) -> None:
     """Standard error closed: what is said is lost, and not printed among the data."""
     done = in_shell(workspace, "run -p x --format json 2>&-")

@@ -111,8 +111,8 @@ def _lines_marker(text: str, first: int, last: int, source: Source) -> str:
 
 def _cut_by_size(text: str, room: int, source: Source) -> str:
     """No line end to cut at: whole characters of head and tail, and a marker by size."""
-    head = _prefix_within(text, room // 2)
-    tail = _prefix_within(text[::-1], room - room // 2)[::-1]
+    head = prefix_within(text, room // 2)
+    tail = prefix_within(text[::-1], room - room // 2)[::-1]
     tokens = size(_encoded(text[len(head) : len(text) - len(tail)]))
     marker = (
         f"[about {tokens} tokens left out;"
@@ -121,7 +121,7 @@ def _cut_by_size(text: str, room: int, source: Source) -> str:
     return f"{head}\n{marker}\n{tail}"
 
 
-def _prefix_within(text: str, room: int) -> str:
+def prefix_within(text: str, room: int) -> str:
     """The longest start of `text` whose JSON fits `room` bytes."""
     low, high = 0, min(len(text), room)
     while low < high:

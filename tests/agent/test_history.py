@@ -90,3 +90,32 @@ async def test_what_stands_before_a_clear_is_out_of_reach(rig: Rig) -> None:
         await rig.ask("look")
     assert "there is no item" in last_text(server)
     assert "private" not in str(server.bodies[-1].body["messages"])
+
+
+async def test_whole_item_is_read_page_by_page_in_a_small_window(rig: Rig) -> None:
+    """ENG-17: no page is cut itself, so each header leads on to what stands right behind it."""
+    (rig.workspace / "long.txt").write_text("".join(f"\u4e2d {n} \\ end\n" for n in range(900)))
+    pages: list[str] = []
+
+    def next_page(body: Mapping[str, Any]) -> Say:
+        text = body["messages"][-1]["content"]
+        if text.startswith("[history"):
+            pages.append(text.split("\n", 2)[2])
+            found = re.search(r"offset (\d+) shows more", text.split("\n")[0])
+            if not found:
+                return say("all of it")
+            offset = int(found[1])
+        else:
+            offset = 0
+        wanted = {"action": "read_item", "item": f"i:{result}", "offset": offset}
+        return call("session_history", wanted)
+
+    shell = call("shell", {"command": "cat long.txt"})
+    with ChatServer([shell, say("seen"), next_page], repeat=True, context=6_000) as server:
+        rig.configure(server, context=6_000)
+        await rig.open(allow=("*",))
+        await rig.ask()
+        result = rig.of(ev.ToolResult)[0].seq
+        assert (await rig.ask("read it whole")).text == "all of it"
+    assert len(pages) > 5
+    assert "".join(pages) == rig.of(ev.ToolResult)[0].text

@@ -29,7 +29,8 @@ class Conversation:
 
     Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
     `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether the
-    model was shown a redaction marker: in a result, a message, or its own earlier call.
+    model was shown a redaction marker: in a result, a message, or its own earlier call;
+    `changed_files` are this run's.
     """
 
     def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:

@@ -222,6 +222,7 @@ class Session:
             self._emit(up.NotSent(text=message.text, reason=str(error)))
             self._tell_end(Ending.of(error), conversation.log.next_seq)
             return
+        conversation.changed_files.clear()  # a run's, not the session's
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=recorded.run))
         self._run = asyncio.create_task(self._running(recorded.seq))

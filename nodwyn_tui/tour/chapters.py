@@ -144,7 +144,7 @@ _FIND = Chapter(
 
 Now look at the line under the bar below. Every request is the one before it with something added \
 at its end, and nothing before that ever changes by itself. A local model then evaluates only what \
-is new, and a hosted one bills the rest at the price of its cache. The share after **prefix** says \
+is new, and a hosted one bills the rest at the price of its cache. The share after **cached** says \
 how much of the prompt that was; where a server does not report it, the line says so.
 
 {_ON}"""

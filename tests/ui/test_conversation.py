@@ -298,7 +298,17 @@ async def test_help_lists_every_key_that_is_bound_and_every_command() -> None:
         await press(pilot, *"/help", "enter")
         await settled(pilot)
         text = stage.text()
-        for words in ("Shift+Tab", "Ctrl+C", "Ctrl+J", "F3", "/clear", "/model [NAME]", "elided"):
+        for words in (
+            "Shift+Tab",
+            "Ctrl+C",
+            "Ctrl+J",
+            "F3",
+            "Ctrl+Z",
+            "Ctrl+W",
+            "/clear",
+            "/model [NAME]",
+            "elided",
+        ):
             assert words in text
         assert "/tour" not in text, "only what works here is listed"
         assert "this turn" in text

@@ -19,6 +19,14 @@ class Editor(TextArea):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("f3", "unfold", "open the folded paste at the cursor"),
+        # Textual's own, named here so that help lists them.
+        Binding("ctrl+z", "undo", "undo"),
+        Binding("ctrl+y", "redo", "redo"),
+        Binding("ctrl+left", "cursor_word_left", "a word back"),
+        Binding("ctrl+right", "cursor_word_right", "a word on"),
+        Binding("ctrl+w,alt+backspace", "delete_word_left", "delete the word before the cursor"),
+        Binding("ctrl+u", "delete_to_start_of_line", "delete to the line's start"),
+        Binding("ctrl+k", "delete_to_end_of_line_or_delete_line", "delete to the line's end"),
     ]
 
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:

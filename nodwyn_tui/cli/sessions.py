@@ -8,16 +8,14 @@ from pathlib import Path
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.export import FORMS, export
-from nodwyn_tui.cli.stored import find_log, read_events, state_folder
+from nodwyn_tui.cli.stored import find_log, open_log, read_events, state_folder
 from nodwyn_tui.cli.summaries import revoke, summarize
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import cache_rate
-from nodwyn_tui.errors import StoreError, UsageError
+from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import places
 from nodwyn_tui.store.log import Log
-from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.sessions import SessionFacts, list_sessions
-from nodwyn_tui.system.clock import SystemClock
 
 LONGEST_TITLE = 200
 
@@ -134,7 +132,7 @@ def _rename(reference: str, title: str) -> None:
     text = " ".join(title.split())[:LONGEST_TITLE]
     if not text:
         raise UsageError("the title is empty")
-    log, _ = Log.open(find_log(reference).parent, SystemClock(), Redactor())
+    log, _ = open_log(reference)
     with log:
         log.append(ev.SessionTitle(title=text, why="renamed"))
 
@@ -144,7 +142,7 @@ def _delete(reference: str, *, sure: bool) -> None:
     session = find_log(reference).parent
     if places.SESSION_ID.fullmatch(session.name) is None:
         raise UsageError(f"{session} is no session's folder, so it is not removed")
-    log, contents = Log.open(session, SystemClock(), Redactor())
+    log, contents = open_log(reference)
     log.close()
     said = [event.text for event in contents.events if isinstance(event, ev.UserMessage)]
     about = f"{session.name} ({len(contents.events)} events): {' '.join(said[:1])[:70]}"
@@ -166,8 +164,6 @@ def _repair(reference: str, *, only_look: bool) -> None:
         output.show(f"lost events: {', '.join(map(str, damage.missing))}")
     if only_look:
         return
-    if path.name != places.LOG_NAME:
-        raise StoreError(f"{path} is a copy under another name: name it {places.LOG_NAME}")
-    log, _ = Log.open(path.parent, SystemClock(), Redactor())
+    log, _ = open_log(reference)
     log.close()
     output.show(f"mended; what was set aside is in {path.parent / 'log.damaged'}")

@@ -1,15 +1,19 @@
-"""Where a stored session lies, for the commands that read logs alone."""
+"""Stored sessions, for the commands that work on logs alone."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
 from nodwyn_tui.cli.asked import folder
+from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import read_environment
+from nodwyn_tui.config.files import load_settings
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.domain.events import Event
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import sessions
-from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.log import Log, LogContents
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.clock import SystemClock
 
 
 def find_log(reference: str) -> Path:
@@ -24,6 +28,18 @@ def read_events(reference: str) -> Sequence[Event]:
     if not contents.events:
         raise UsageError(f"{log} holds no event of a session; name its log.jsonl, folder or id")
     return contents.events
+
+
+def open_log(reference: str) -> tuple[Log, LogContents]:
+    """A stored session's log to append to, and what it holds: without the keys that this person has
+    (SEC-1). Raises `UsageError` for none and for a mere copy, `SessionLocked` while it is at work.
+    """
+    environment = read_environment()
+    settings = load_settings(find_paths(environment).config_file, environment)
+    credentials = Credentials(environment, settings.file.parent)
+    redactor = Redactor(credentials.held(settings.servers.values()))
+    session = sessions.find(reference, folder("."), state_folder())
+    return Log.open(session, SystemClock(), redactor)
 
 
 def state_folder() -> Path:

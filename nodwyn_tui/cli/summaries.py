@@ -6,12 +6,9 @@ Works on a session that nobody has open; no model is called: the person writes t
 from collections.abc import Sequence
 
 from nodwyn_tui.cli import output
-from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.cli.stored import open_log
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import UsageError
-from nodwyn_tui.store.log import Log
-from nodwyn_tui.store.redact import Redactor
-from nodwyn_tui.system.clock import SystemClock
 from nodwyn_tui.window.summaries import KEPT_TURNS, source_digest
 
 
@@ -21,7 +18,7 @@ def summarize(reference: str, first: int, last: int, text: str) -> None:
         raise UsageError(
             "the summary is empty; give it with --text, or --text - and standard input"
         )
-    log, contents = Log.open(find_log(reference).parent, SystemClock(), Redactor())
+    log, contents = open_log(reference)
     with log:
         events = contents.events
         _check(events, first, last)
@@ -35,7 +32,7 @@ def summarize(reference: str, first: int, last: int, text: str) -> None:
 
 def revoke(reference: str, target: int) -> None:
     """Takes a summary back: later windows show what it stood for."""
-    log, contents = Log.open(find_log(reference).parent, SystemClock(), Redactor())
+    log, contents = open_log(reference)
     with log:
         added = {event.seq for event in contents.events if isinstance(event, ev.SummaryAdd)}
         if target not in added:

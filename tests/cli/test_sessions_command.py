@@ -88,3 +88,20 @@ def test_repair_lists_and_mends(log: Path) -> None:
     assert "mended" in sessions("repair", str(log)).stdout
     assert sessions("repair", str(log)).stdout == "nothing is damaged\n"
     assert b"torn" in (log.parent / "log.damaged").read_bytes()
+
+
+def test_title_holds_no_key_of_the_person(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SEC-1: nor any text that a command appends."""
+    monkeypatch.setenv("OPENROUTER_API_KEY", "a-key-without-a-shape")
+    assert sessions("rename", log.parent.name, "for a-key-without-a-shape").returncode == 0
+    assert b"a-key-without-a-shape" not in log.read_bytes()
+
+
+def test_copy_of_a_log_is_not_changed_in_the_sessions_place(log: Path) -> None:
+    """A path that names a copy never means the log that lies beside it."""
+    copy = log.with_name("log.replaced-1")
+    copy.write_bytes(log.read_bytes())
+    before = log.read_bytes()
+    for options in (("rename", str(copy), "x"), ("delete", "--yes", str(copy))):
+        assert sessions(*options).returncode == 2
+    assert log.read_bytes() == before

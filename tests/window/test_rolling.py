@@ -10,7 +10,7 @@ from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.rolling import Rolling
-from tests.builders import LogBuilder, texts
+from tests.builders import MODEL, LogBuilder, texts
 from tests.generated import EACH_EVENT, STEPS, VERSIONS, Step, played
 
 
@@ -177,20 +177,29 @@ def test_request_that_was_not_made_here_starts_anew() -> None:
 
 
 def test_sub_context_rolls_by_itself() -> None:
+    """Whatever the others say meanwhile, which it does not even hold."""
     log = LogBuilder(task_header="")
     log.user("go")
-    log.add(ev.ContextOpen(id=100, parent=0, kind="task", system="You look.", lasting=False))
-    rolling = Rolling(ctx=100)
-    rolling.feed(log.events[0])
-    for number in range(3):
-        log.add(ev.UserMessage(text=f"look {number}", ctx=100))
+    log.add(ev.ContextOpen(id=100, parent=0, kind="task", system="You look."))
+    rolling, fed = Rolling(ctx=100), 0
+    for number in range(5):
+        log.add(ev.UserMessage(text=f"look {number}", via="steer", ctx=100))
         log.user("meanwhile", via="steer")
-        for event in log.events[-3 if number == 0 else -2 :]:
+        log.request()
+        for event in log.events[fed:]:
             rolling.feed(event)
-        scratch = build(log.events, log.recipe, at=Place(100, 0))
-        assert_same(rolling.window(log.recipe), scratch)
-        assert texts(scratch)[-1] == f"user: look {number}"
-    assert len(rolling._events) == 5, "what others said meanwhile is not held"
+        window = rolling.window(log.recipe)
+        assert_same(window, build(log.events, log.recipe, at=Place(100, 0)))
+        assert texts(window)[-1] == f"user: look {number}"
+        fed = len(log.events)
+        log.add(
+            ev.LlmRequest(
+                ctx=100, model=MODEL, parameters=ev.Parameters(), digest=window.digest,
+                estimate=window.estimate,
+            )
+        )  # fmt: skip
+    assert rolling.rebuilt == 1
+    assert {event.ctx for event in rolling._events[2:]} == {100}
 
 
 def test_events_before_the_start_are_let_go_of() -> None:

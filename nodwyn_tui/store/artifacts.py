@@ -2,13 +2,19 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 from nodwyn_tui.store.places import ARTIFACTS_NAME
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.atomic import disk_error, make_private_dir, write_whole
 
 _MOST_NAME = 80
+_PIECE = 1 << 20
+_REACH = 16 * 1024
+"""Bytes; no credential of the table is longer."""
+_STEP = 512
 
 
 class ArtifactFiles:
@@ -38,15 +44,37 @@ class ArtifactFiles:
             return own, path
 
     def finish(self, name: str) -> None:
-        """Takes the credentials out of a file that a tool wrote. Raises `StoreError`."""
+        """Takes the credentials out of a file that a tool wrote, in bounded memory (C52). Raises
+        `StoreError`.
+        """
         path = self._folder / name
         try:
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                holds_any = any(was != without for was, without in self._pieces(file))
+            if holds_any:
+                with path.open("rb") as file:
+                    write_whole(path, (without for _, without in self._pieces(file)), 0o600)
         except OSError as error:
             raise disk_error("read", path, error) from error
-        clean = self._redacted(data)
-        if clean != data:
-            write_whole(path, clean, 0o600)
+
+    def _pieces(self, file: BinaryIO) -> Iterator[tuple[bytes, bytes]]:
+        """The file in pieces, each as it is and without credentials."""
+        rest = b""
+        while chunk := file.read(_PIECE):
+            rest += chunk
+            edge = self._edge(rest)
+            yield rest[:edge], self._redacted(rest[:edge])
+            rest = rest[edge:]
+        yield rest, self._redacted(rest)
+
+    def _edge(self, data: bytes) -> int:
+        """A place near the end where no credential would be cut in two."""
+        usual = max(len(data) - _REACH, 0)
+        for edge in range(usual, max(usual - _REACH, 0), -_STEP):
+            before, after = data[max(edge - _REACH, 0) : edge], data[edge : edge + _REACH]
+            if self._redacted(before + after) == self._redacted(before) + self._redacted(after):
+                return edge
+        return usual  # in the midst of something that no credential is as long as
 
     def _redacted(self, data: bytes) -> bytes:
         text = data.decode("utf-8", "surrogateescape")

@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from nodwyn_tui.errors import StoreError
@@ -85,10 +85,14 @@ def make_private_dir(path: Path) -> None:
 
 
 def write_whole(
-    path: Path, data: bytes, mode: int | None = None, *, inside: Path | None = None
+    path: Path,
+    data: bytes | Iterable[bytes],
+    mode: int | None = None,
+    *,
+    inside: Path | None = None,
 ) -> None:
     """Replaces `path` by a file that holds `data`, in one step: after a crash at any point it has
-    its old content or the new one, never a part.
+    its old content or the new one, never a part. The data may come in pieces.
 
     `mode` is set exactly; without it a file keeps the mode (and, where allowed, the owner) it had,
     and a new one gets what the umask leaves. A symbolic link at `path` is refused rather than
@@ -121,7 +125,9 @@ def _open_folder(path: Path, inside: Path | None) -> Iterator[int | None]:
         os.close(folder)
 
 
-def _replace(path: Path, folder: int | None, data: bytes, mode: int | None) -> None:
+def _replace(
+    path: Path, folder: int | None, data: bytes | Iterable[bytes], mode: int | None
+) -> None:
     base = "" if folder is not None else f"{path.parent}{os.sep}"
     temporary = f"{base}.{secrets.token_hex(8)}.tmp"
     final = base + path.name
@@ -156,14 +162,17 @@ def _existing(name: str, folder: int | None) -> os.stat_result | None:
     return found
 
 
-def _fill(fd: int, data: bytes, mode: int | None, old: os.stat_result | None) -> None:
+def _fill(
+    fd: int, data: bytes | Iterable[bytes], mode: int | None, old: os.stat_result | None
+) -> None:
     if hasattr(os, "fchmod"):
         if old is not None and (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
             with contextlib.suppress(PermissionError):  # only root may give a file away
                 os.fchown(fd, old.st_uid, old.st_gid)
         if mode is not None or old is not None:
             os.fchmod(fd, mode if mode is not None else stat.S_IMODE(old.st_mode if old else 0))
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(fd, rest) :]
+    for piece in (data,) if isinstance(data, bytes) else data:
+        rest = memoryview(piece)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
     sync_file(fd)

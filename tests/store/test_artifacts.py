@@ -1,6 +1,7 @@
 """AGT-7, SEC-1: over-long results kept whole."""
 
 import stat
+import tracemalloc
 from pathlib import Path
 from random import Random
 
@@ -9,7 +10,7 @@ import pytest
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.redact import Redactor
-from tests.fakes.credentials import samples
+from tests.fakes.credentials import pem, samples
 
 SECRET, _ = samples(Random())["gitlab-token"]
 
@@ -50,6 +51,27 @@ def test_no_credential_stays_in_it(tmp_path: Path) -> None:
     path.write_bytes(text)
     files.finish(name)
     assert path.read_bytes() == clean
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_credentials_across_the_pieces_are_found_in_bounded_memory(tmp_path: Path) -> None:
+    """SEC-1, C52: wherever they stand in a large file, half characters beside them."""
+    random, files = Random(), artifacts(tmp_path)
+    secrets = [samples(random)["github-token"][1] for _ in range(30)] + [pem(random)] * 6
+    random.shuffle(secrets)
+    filler, data = "größe 中\n".encode() * 60_000, b""
+    for secret in secrets:
+        data += filler[: len(filler) - random.randrange(400_000)] + f" {secret} ".encode()
+    name, path = files.open("out")
+    path.write_bytes(data)
+    tracemalloc.start()
+    files.finish(name)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    kept = path.read_bytes()
+    assert not any(secret.encode() in kept for secret in secrets)
+    assert kept.count(b"[redacted:") == len(secrets)
+    assert peak < len(data)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 

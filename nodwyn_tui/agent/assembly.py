@@ -20,7 +20,7 @@ from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.saving import add_allow_pattern
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.errors import ConfigError
+from nodwyn_tui.errors import ConfigError, ReplayError, StoreError
 from nodwyn_tui.link import commands
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.draft import Draft
@@ -28,6 +28,7 @@ from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.tools.base import Tool
+from nodwyn_tui.window.policy import policy_for
 
 PROMPT_LOST = (
     "The start of this session's log is lost to damage, and with it the system prompt and the tools"
@@ -101,6 +102,7 @@ class Assembly:
         if conversation.began is None:
             conversation.append(ev.Note(text=PROMPT_LOST, audience="person", why="damage"))
             return self._new_recipe(command, target, tools)
+        _refuse_unknown(conversation.recipe)
         asked = [event for event in conversation.events if isinstance(event, ev.LlmRequest)]
         same = bool(asked) and asked[-1].model.origin == target.ref.origin
         return resumed_recipe(conversation.recipe, target, same_model=same)
@@ -166,3 +168,15 @@ class Assembly:
                 " once, or for this session"
             )
         add_allow_pattern(self._loaded.file, pattern)
+
+
+def _refuse_unknown(recipe: Recipe) -> None:
+    """Raises `StoreError` for a session whose windows nobody here can tell (ENG-9): another build's
+    may hold what this one would leave out.
+    """
+    try:
+        policy_for(recipe.version)
+    except ReplayError as error:
+        raise StoreError(
+            f"this session can't be gone on with, only read: {error}. A newer Nodwyn may know it"
+        ) from error

@@ -314,3 +314,22 @@ async def test_model_that_is_gone_is_named_and_no_other_one_asked(rig: Rig) -> N
             await rig.open(resume=opened.session)
         await rig.open(resume=opened.session, model="m2")
         assert (await rig.ask()).text == "b"
+
+
+@pytest.mark.parametrize("version", [3, 21])
+async def test_session_of_an_unknown_recipe_is_read_and_not_gone_on_with(
+    rig: Rig, version: int
+) -> None:
+    """ENG-9: refused by name; the log stays as it is."""
+    with ChatServer([say("a")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask()
+        await rig.close()
+        log = Path(opened.log_path)
+        (log.parent / "no-replay").touch()
+        log.write_text(log.read_text().replace('"version":20', f'"version":{version}'))
+        before = log.read_bytes()
+        with pytest.raises(AssertionError, match=f"recipe version {version}"):
+            await rig.open(resume=opened.session)
+    assert log.read_bytes() == before

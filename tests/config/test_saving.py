@@ -82,11 +82,11 @@ def test_the_mode_and_a_link_are_kept(file: Path, tmp_path: Path) -> None:
 def test_a_name_survives_the_round_trip(tmp_path: Path, name: str) -> None:
     """C73: one quoted key, whatever the name; read back by another reader."""
     file = tmp_path / "config.toml"
-    set_value(file, ("models", name), {"server": "ollama", "model": name})
+    set_value(file, ("models", name), {"server": "ollama", "model": "m"})
     set_value(file, ("models", name, "num_ctx"), 4096)
     set_value(file, ("models", name, "num_ctx"), 8192)
     assert tomllib.loads(file.read_text(encoding="utf-8")) == {
-        "models": {name: {"server": "ollama", "model": name, "num_ctx": 8192}}
+        "models": {name: {"server": "ollama", "model": "m", "num_ctx": 8192}}
     }
     assert '[models."' in file.read_text(encoding="utf-8")
     loaded = load_settings(file, environment_of({}))
@@ -98,7 +98,7 @@ def test_all_names_live_together(tmp_path: Path) -> None:
     """C73: after a restart the same entries."""
     file = tmp_path / "config.toml"
     for number, name in enumerate(NAMES, 1):
-        set_value(file, ("models", name), {"server": "ollama", "model": name, "num_ctx": number})
+        set_value(file, ("models", name), {"server": "ollama", "model": "m", "num_ctx": number})
     models = load_settings(file, environment_of({})).settings.models
     assert {name: model.num_ctx for name, model in models.items()} == {
         name: number for number, name in enumerate(NAMES, 1)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.errors import ToolError
-from nodwyn_tui.window.cuts import Source, cut
+from nodwyn_tui.window.cuts import Source, cut, fits
 from nodwyn_tui.window.entries import size
 from tests.tools.conftest import Desk
 
@@ -60,7 +60,7 @@ async def test_a_ranged_read_stops_within_its_budget(desk: Desk, line: str) -> N
     row["parts"] = [{"type": "text", "text": text}]
     tokens = size(json.dumps(row, ensure_ascii=False).encode())
     assert 350 < tokens <= 500
-    assert cut(text, 500, Source(seq=1, read_path="a")) is None
+    assert fits(text, 500)
     again = await read(desk, path="a", start=last + 1)
     assert again.startswith(f"[lines {last + 1}-")
 
@@ -73,7 +73,7 @@ async def test_one_line_over_the_budget_is_cut(desk: Desk) -> None:
         "[lines 1-1 of 2; line 1 is too long to be shown whole; go on with start=2]"
     )
     assert len(text) < 900
-    assert cut(text, 300, Source(seq=1, read_path="a")) is None
+    assert fits(text, 300)
 
 
 async def test_what_the_window_cuts_of_a_whole_read_is_named_rightly(desk: Desk) -> None:

@@ -9,6 +9,7 @@ import importlib
 import logging
 import multiprocessing
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -101,6 +102,8 @@ def processes(count: int) -> Open:
         try:
             yield pool
         except BrokenProcessPool as error:
+            # Ctrl-C ends the others first; then it is raised here, and not the line below.
+            time.sleep(0.5)
             raise NodwynError(
                 "a process of the lab was killed, most likely for want of memory: try fewer, with"
                 " --jobs"

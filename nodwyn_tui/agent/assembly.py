@@ -110,7 +110,9 @@ class Assembly:
     def _new_recipe(
         self, command: commands.Open, target: Target, tools: Sequence[Tool[Any]]
     ) -> Recipe:
-        system = with_instructions(SYSTEM, self._loaded.file.parent, Path(command.workspace))
+        system = with_instructions(
+            SYSTEM, self._loaded.file.parent, Path(command.workspace), target.context
+        )
         return new_recipe(target, system, tools, self._loaded.settings.window)
 
     def _about(self, command: commands.Open, folder: Path) -> "About":

@@ -8,7 +8,6 @@ from tests.agent.rig import Rig, messages
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import say
 
-
 LARGE = 200_000
 
 

@@ -186,6 +186,8 @@ class _Front:
 
     def _opened(self, event: up.Opened) -> None:
         self._report.session = event.session
+        for problem in event.problems:
+            output.tell(f"warning: {problem.text}")
         if event.read_only:
             words = f"process {event.holder_pid} has this session open; start a new one, or end it"
             self._report.fail("locked", words, FAILED)

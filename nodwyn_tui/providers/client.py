@@ -24,6 +24,8 @@ LISTING_TIMEOUT_S = 10.0
 LISTING_LIMIT = 32 * 1024 * 1024
 """Bytes that a listing may have; OpenRouter's has about one million."""
 
+NO_KEY = 'It wants a key: say where one is, as in credential = "env:NAME", in the server\'s entry'
+
 _SHORTEST_SECRET = 4
 """A shorter key would be found in ordinary words."""
 
@@ -165,6 +167,8 @@ class Client:
 
     def final(self, error: ProviderError, remedy: str = "") -> ProviderError:
         """An error as it is shown: where it happened, without secrets, with its remedy."""
+        if error.kind == "authentication" and not self.endpoint.secret:
+            remedy = remedy or NO_KEY
         return at_server(error, server=self.endpoint.server, remedy=remedy, redact=self._redact)
 
     async def _listing(self, method: str, url: str, body: Json) -> Json:

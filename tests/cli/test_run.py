@@ -155,6 +155,17 @@ def test_config_with_an_error_names_its_line(workspace: Path, home: Path) -> Non
     assert "config.toml:13" in low["message"]
 
 
+def test_setting_without_effect_is_warned_of(workspace: Path, home: Path) -> None:
+    """A mistyped key looks like a setting that does nothing."""
+    with ChatServer([say("hi")]) as server:
+        configure(home, server)
+        config = home / "config.toml"
+        config.write_text('modle = "x"\n' + config.read_text())
+        done = run(workspace, "-p", "go")
+    assert done.stdout == "hi\n"
+    assert "did you mean model?" in done.stderr
+
+
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:
     done = run(workspace, "-p", "go")
     assert done.returncode == 2

@@ -291,6 +291,13 @@ async def test_the_key_goes_in_its_header_and_into_no_error() -> None:
     assert "credential" in found.remedy
 
 
+async def test_server_that_wants_a_key_where_none_is_named_says_where_to_name_one() -> None:
+    with ChatServer([say("a")], key=KEY) as server:
+        found = await refused(provider(server.base_url))
+    assert found.kind == "authentication"
+    assert 'credential = "env:NAME"' in found.remedy
+
+
 async def test_three_turns_with_cerebras() -> None:
     """C16: with its dialect no request is refused, and the thinking goes back."""
     with ChatServer([Raw(stream("C16_step1.sse"))], repeat=True, flavour="cerebras") as server:

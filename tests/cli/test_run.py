@@ -163,7 +163,7 @@ def test_setting_without_effect_is_warned_of(workspace: Path, home: Path) -> Non
         config.write_text('modle = "x"\n' + config.read_text())
         done = run(workspace, "-p", "go")
     assert done.stdout == "hi\n"
-    assert "did you mean model?" in done.stderr
+    assert "modle: is not known" in done.stderr
 
 
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:

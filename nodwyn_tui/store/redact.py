@@ -27,7 +27,7 @@ _AS_IS = frozenset(
 )
 """Fields that name a thing of the log: a changed one would point nowhere."""
 
-_LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_LITERAL = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 """A string of JSON."""
 
 _TOKEN_BYTES = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"

@@ -4,6 +4,7 @@ import json
 import random
 import string
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given, settings
@@ -272,3 +273,13 @@ def test_cost_is_in_proportion_to_the_length() -> None:
             redactor.text(text)
             times.append(time.perf_counter() - start)
         assert times[1] < 60 * times[0] + 0.05, unit
+
+
+def test_long_arguments_cost_memory_in_their_own_size() -> None:
+    """C52: also where escapes have to be looked through."""
+    given = json.dumps({"path": "a", "text": "größe 中\n" * 60_000})
+    tracemalloc.start()
+    assert Redactor(["held-by-this-program"]).arguments(given) == given
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 * len(given)

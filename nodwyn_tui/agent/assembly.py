@@ -142,7 +142,7 @@ class Assembly:
                 target=target,
                 toolbox=Toolbox(tools, conversation, files, artifacts),
                 gate=gate,
-                draft=Draft(Path(command.workspace), self._rooms.state, self._rooms.redactor),
+                draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,
                 state=self._rooms.state,
                 created=created,
@@ -155,6 +155,9 @@ class Assembly:
             ),
             self._emit,
         )
+
+    def _draft(self, command: commands.Open) -> Draft:
+        return Draft(Path(command.workspace), self._rooms.state, self._rooms.redactor)
 
     def _mode(self, command: commands.Open) -> ev.Mode:
         """The command line's mode, else the settings'. Never the log's: a repository may bring a

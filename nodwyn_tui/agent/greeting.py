@@ -73,8 +73,10 @@ def _greet_reader(found: Found, folder: Path, emit: Emit) -> Transcript:
 
 def _prompt(found: Found, household: Household, emit: Emit) -> tuple[str, tuple[str, ...]]:
     """The draft, with what waited when an earlier process ended, and the history; what the disk
-    does not give is left out.
+    does not give is left out. Where there is no prompt, all of it stays for the next one.
     """
+    if found.command.headless:
+        return "", ()
     rooms = household.rooms
     draft = Draft(Path(found.command.workspace), rooms.state, rooms.redactor)
     waited = found.session.take_undelivered() if found.session else []

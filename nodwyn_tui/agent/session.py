@@ -35,16 +35,16 @@ AUTO_REFUSED = (
 
 @dataclass(slots=True, kw_only=True)
 class Parts:
-    """What a session is put together from. `created` says that this process began it, `state` is
-    the person's state folder; `unsandboxed_auto` says that mode `auto` was asked for without a
-    sandbox, in so many words.
+    """What a session is put together from. `draft` is there for a front with a prompt; `created`
+    says that this process began the session, `state` is the person's state folder;
+    `unsandboxed_auto` says that mode `auto` was asked for without a sandbox, in so many words.
     """
 
     conversation: Conversation
     target: Target
     toolbox: Toolbox
     gate: Gate
-    draft: Draft
+    draft: Draft | None
     clock: Clock
     state: Path
     created: bool
@@ -229,6 +229,8 @@ class Session:
         self._run.add_done_callback(self._watch)
 
     def _forget_draft(self, text: str) -> None:
+        if self._parts.draft is None:
+            return
         try:
             self._parts.draft.sent(text)
         except StoreError as error:

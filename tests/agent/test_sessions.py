@@ -2,6 +2,7 @@
 
 import shutil
 import socket
+import threading
 import time
 from pathlib import Path
 
@@ -333,3 +334,27 @@ async def test_session_of_an_unknown_recipe_is_read_and_not_gone_on_with(
         with pytest.raises(AssertionError, match=f"recipe version {version}"):
             await rig.open(resume=opened.session)
     assert log.read_bytes() == before
+
+
+async def test_run_without_a_prompt_leaves_what_waits_for_the_prompt(rig: Rig) -> None:
+    """A script in the same folder takes neither the draft nor a queued message away."""
+    gate = threading.Event()
+    with ChatServer([say("slow", gate=gate), say("a")], repeat=True) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        rig.tell(commands.SaveDraft(text="half a thought"))
+        rig.tell(commands.Send(text="one"))
+        await rig.until(up.RequestSent)
+        rig.tell(commands.Send(text="queued"))
+        await rig.until(up.Queued)
+        rig.tell(commands.Interrupt())
+        await rig.until(up.RunEnded)
+        gate.set()
+        rig.tell(commands.SaveDraft(text="half a thought"))
+        await rig.close()
+        await rig.open(resume=opened.session, headless=True)
+        await rig.ask("by a script")
+        await rig.close()
+        again = await rig.open(resume=opened.session)
+    assert again.draft == "queued\n\nhalf a thought"
+    assert "by a script" not in again.history

@@ -18,7 +18,7 @@ def test_attached_image_stands_behind_its_line() -> None:
 
 
 def test_image_counts_as_its_record_says() -> None:
-    """ENG-13: on top of the line that names it."""
+    """ENG-13, C06: on top of the line that names it; a picture never counts as nothing."""
     few, many = LogBuilder(), LogBuilder()
     few.image(tokens=85)
     many.image(tokens=1_105)

@@ -92,6 +92,8 @@ class Log:
         path = folder / LOG_NAME
         if not path.exists():
             raise StoreError(f"there is no session in {folder}. See `nodwyn sessions list`.")
+        if path.is_symlink():  # a repository's, perhaps: nothing of what it leads to is touched
+            raise StoreError(f"{path} is a symbolic link. A session's log is a file of its own.")
         with contextlib.ExitStack() as undo:
             lock = SessionLock.take(folder / LOCK_NAME)
             undo.callback(lock.release)

@@ -85,7 +85,8 @@ def _folders(workspace: Path, state: Path) -> Iterator[Path]:
             continue
         for folder in entries:
             named = SESSION_ID.fullmatch(folder.name) and not folder.is_symlink()
-            if named and (folder / LOG_NAME).is_file():
+            log = folder / LOG_NAME
+            if named and log.is_file() and not log.is_symlink():
                 yield folder
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.errors import UsageError
+from nodwyn_tui.errors import StoreError, UsageError
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.places import new_id, new_session
 from nodwyn_tui.store.redact import Redactor
@@ -141,7 +141,13 @@ def test_nothing_is_sought_through_a_link(place: Place) -> None:
     assert list_sessions(place.here, place.state) == []
     own = place.session(place.here)
     (own.parent / "20260102T030405Z-00000002").symlink_to(other)
+    linked = own.parent / "20260102T030405Z-00000003"
+    linked.mkdir()
+    (linked / "log.jsonl").symlink_to(other / "log.jsonl")
     assert [facts.folder for facts in list_sessions(place.here, place.state)] == [own]
+    with pytest.raises(StoreError, match="symbolic link"):
+        Log.open(linked, place.clock, Redactor())
+    assert [path.name for path in linked.iterdir()] == ["log.jsonl"]
 
 
 def test_sessions_of_an_unwritable_workspace_are_found_too(place: Place) -> None:

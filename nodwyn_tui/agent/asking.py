@@ -140,7 +140,7 @@ class Asker:
         conversation, target = self._conversation, self._target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
-        prediction, pieces = conversation.forecast.predict(window, target, conversation.events)
+        prediction, trail = conversation.forecast.predict(window, target, conversation.events)
         request, *_ = conversation.append(
             ev.LlmRequest(
                 model=target.ref,
@@ -155,7 +155,7 @@ class Asker:
             must=True,
         )
         assert isinstance(request, ev.LlmRequest), "the log gives back what it was given"
-        conversation.forecast.sent(request, pieces)
+        conversation.forecast.sent(request, trail)
         self._emit(up.RequestSent(seq=request.seq, model=target.ref.name))
         self._emit(conversation.meter(target, window))
         return _Sending(exchange, request, self._clock.monotonic())

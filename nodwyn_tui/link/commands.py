@@ -16,10 +16,8 @@ class Open:
 
     workspace: str
     resume: str = ""
-    fork: str = ""
     model: str = ""
     mode: Mode | None = None
-    strategy: str = ""
     config_file: str = ""
     add_dirs: tuple[str, ...] = ()
     tour: bool = False

@@ -132,7 +132,6 @@ class Bridge:
                 self._opening,
                 workspace=event.workspace,
                 resume="",
-                fork="",
                 tour=event.tour,
                 model=event.model,
                 mode=event.mode,

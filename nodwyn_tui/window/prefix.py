@@ -4,7 +4,6 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.canonical import message_bytes
 from nodwyn_tui.domain.events import (
     AttachImage,
     Event,
@@ -21,11 +20,10 @@ from nodwyn_tui.domain.events import (
     WindowReset,
     WindowRewind,
 )
-from nodwyn_tui.domain.request import Request
 from nodwyn_tui.window import blocks
 from nodwyn_tui.window.blocks import Withheld
 from nodwyn_tui.window.contexts import StartTracker
-from nodwyn_tui.window.tape import Mark, Trail, start
+from nodwyn_tui.window.tape import Trail
 
 FIRST = "first"
 TRIM = "trim"
@@ -120,15 +118,6 @@ def remember(earlier: Sequence[Sent], new: Sent) -> list[Sent]:
     same = [sent for sent in earlier if sent.origin == new.origin]
     dropped = same[: max(len(same) + 1 - REMEMBERED, 0)]
     return [*(sent for sent in earlier if sent not in dropped), new]
-
-
-Piece = Mark
-
-
-def pieces(request: Request) -> Trail:
-    """The trail of a request, where its window is not at hand."""
-    made = start(request.system, request.tools, request.max_output)
-    return made.extended([message_bytes(message) for message in request.messages]).trail
 
 
 def shared(old: Trail, new: Trail) -> int:

@@ -103,6 +103,17 @@ class FetchBodies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FetchPage:
+    """Ask for entries that were not told (`PageLoaded`): the nearest before log line `before`, or,
+    where that is 0, the nearest behind line `after` (0: from the session's beginning). The worker
+    says how many make a page; the entries of one line are never parted.
+    """
+
+    before: int = 0
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SaveDraft:
     """The prompt's text as it stands; kept over a crash. Sent at most twice a second."""
 
@@ -127,6 +138,7 @@ Command = (
     | NewSession
     | StartTour
     | FetchBodies
+    | FetchPage
     | SaveDraft
     | Close
 )

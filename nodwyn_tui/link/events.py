@@ -86,10 +86,25 @@ class Opened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntriesLoaded:
-    """The transcript so far, in order, after `Opened`; may come in several pieces."""
+    """The transcript's latest entries, in order, after `Opened`; may come in several pieces. In
+    the first one `earlier` says that there are others before them: `FetchPage` asks for those.
+    """
 
     entries: tuple[Entry, ...]
     done: bool
+    earlier: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageLoaded:
+    """The answer to `FetchPage` with the same `before` and `after`: entries in order, none where
+    there are none. `more` says that others lie beyond them in the direction that was asked for.
+    """
+
+    entries: tuple[Entry, ...]
+    before: int = 0
+    after: int = 0
+    more: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -349,6 +364,7 @@ class Closed:
 UpEvent = (
     Opened
     | EntriesLoaded
+    | PageLoaded
     | EntryAdded
     | EntryChanged
     | StatesChanged

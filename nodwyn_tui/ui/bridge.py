@@ -98,6 +98,7 @@ class Bridge:
                 message = news.SessionNews(event)
             case (
                 up.EntriesLoaded()
+                | up.PageLoaded()
                 | up.EntryAdded()
                 | up.EntryChanged()
                 | up.StatesChanged()

@@ -22,6 +22,7 @@ class Outcome:
 
 StoryEvent = (
     up.EntriesLoaded
+    | up.PageLoaded
     | up.EntryAdded
     | up.EntryChanged
     | up.StatesChanged

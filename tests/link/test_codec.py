@@ -22,6 +22,8 @@ RECORDS = [
         ),
         done=True,
     ),
+    commands.FetchPage(before=7),
+    events.PageLoaded(entries=(events.Entry(id="5", seq=5, kind="note"),), before=7, more=True),
     events.MeterChanged(
         segments=(events.Segment(kind="system", tokens=9),),
         used=9,

@@ -14,6 +14,7 @@ FLUSH_S = 0.05
 
 Told = (
     up.EntriesLoaded
+    | up.PageLoaded
     | up.EntryAdded
     | up.EntryChanged
     | up.StatesChanged
@@ -57,6 +58,8 @@ class StoryPane(SelectableRows):
         match told:
             case up.EntriesLoaded(entries=entries):
                 self._grow(entries)
+            case up.PageLoaded():
+                pass  # none is asked for yet
             case up.EntryAdded(entry=entry):
                 self._grow([entry])
             case up.EntryChanged() | up.StatesChanged() | up.BodyLoaded():

@@ -125,6 +125,7 @@ class Session(LogBuilder):
         """Changes what later windows show of earlier events."""
         results, users = self.of(ev.ToolResult), self.of(ev.UserMessage)
         rows = results + self.of(ev.LlmResponse) + users + self.of(ev.AttachImage)
+        rows += self.of(ev.GatePlan) + self.of(ev.Note)
         match kind:
             case "fold" if results:
                 self.fold(results[value % len(results)].seq, text(value * 40))
@@ -148,7 +149,8 @@ class Session(LogBuilder):
                 self.user("after")
 
     def restore(self, value: int) -> None:
-        gone = sorted(self.window().elided | {e.target for e in self.of(ev.WindowEdit)})
+        told = [*self.of(ev.WindowEdit), *self.of(ev.ResultFold)]
+        gone = sorted(self.window().elided | {event.target for event in told})
         if gone:
             self.edit(gone[value % len(gone)], "restore")
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from nodwyn_tui.domain.events import ContextOpen, Event, ResultFold
+from nodwyn_tui.domain.events import ContextOpen, Event, ResultFold, WindowEdit
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import Request, ToolSpec
 from nodwyn_tui.window import blocks, contexts, elision, rows, sequence, summaries, tape, tasks
@@ -34,7 +34,8 @@ ORDINARY = Shape()
 class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
     `estimate` is the whole request's. `elided` is everything elided, also the results that left
-    with their reply; `newly` is what this request adds to it.
+    with their reply, `dropped` likewise what the person took out; `newly` is what this request adds
+    to `elided`.
     """
 
     request: Request
@@ -42,6 +43,7 @@ class Window:
     fixed: int
     estimate: int
     elided: frozenset[int]
+    dropped: frozenset[int]
     newly: tuple[int, ...]
     tape: Tape = field(repr=False, compare=False)
 
@@ -75,7 +77,7 @@ def build(
     rules = rows.Rules(
         recipe=recipe,
         policy=policy,
-        folds=_folds(shown) if policy.folds else {},
+        folds=_folds(shown, policy),
         withheld=shape.withheld,
     )
     found = _valid(list(sequence.entries(placed, rules)), shown, rules)
@@ -96,6 +98,7 @@ def build(
         fixed=fixed,
         estimate=fixed + sum(entry.tokens for entry in final),
         elided=trimmed.elided,
+        dropped=trimmed.dropped,
         newly=trimmed.newly,
         tape=tape.start(system, tools, cap).extended([entry.data for entry in final]),
     )
@@ -147,6 +150,15 @@ def _offered(
     return tools if names is None else tuple(tool for tool in tools if tool.name in names)
 
 
-def _folds(events: Sequence[Event]) -> dict[int, str]:
-    """The latest fold of each result."""
-    return {event.target: event.text for event in events if isinstance(event, ResultFold)}
+def _folds(events: Sequence[Event], policy: Policy) -> dict[int, str]:
+    """The latest fold of each result, by its seq, that the person has not ended since."""
+    folds: dict[int, str] = {}
+    for event in events if policy.folds else ():
+        match event:
+            case ResultFold():
+                folds[event.target] = event.text
+            case WindowEdit(action="restore") if policy.restored_folds:
+                folds.pop(event.target, None)
+            case _:
+                pass
+    return folds

@@ -34,10 +34,13 @@ class Marks:
 
 @dataclass(frozen=True, slots=True)
 class Trimmed:
-    """The entries as shown, everything elided, and what was elided now."""
+    """The entries as shown, everything elided, what the person dropped (with a reply, its results),
+    and what was elided now.
+    """
 
     entries: tuple[Entry, ...]
     elided: frozenset[int]
+    dropped: frozenset[int]
     newly: tuple[int, ...]
 
 
@@ -106,7 +109,8 @@ def trim(
         excess += line - min(limits.low_water, line)
         shown = _trim_down(shown, excess, _protected(shown, limits.protected, policy), policy)
     newly = _newly(entries, shown, found)
-    return Trimmed(tuple(shown), found.elided | frozenset(newly), newly)
+    dropped = frozenset(e.seq for e in entries if {e.seq, e.batch} & found.dropped)
+    return Trimmed(tuple(shown), found.elided | frozenset(newly), dropped, newly)
 
 
 def _newly(entries: Sequence[Entry], shown: Sequence[Entry], found: Marks) -> tuple[int, ...]:

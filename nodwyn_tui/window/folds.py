@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.canonical import canonical
-from nodwyn_tui.domain.events import Event, LlmResponse, ToolResult
+from nodwyn_tui.domain.events import Event, LlmResponse, ToolResult, WindowEdit
 from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.domain.request import Json, ToolRow
 from nodwyn_tui.window import pairs
@@ -53,12 +53,15 @@ def due(events: Sequence[Event], window: Window, moment: Moment) -> tuple[Fold, 
     """The folds to record now, of results that `window` shows; `events` is the log so far.
 
     All there are at a moment when the prefix changes anyway; else the latest ones, as many as save
-    most after what they cost, or none.
+    most after what they cost, or none. What the person brought back is left alone.
     """
     seen = {entry.seq for entry in window.entries} | window.elided
     told = [e for e in events if not isinstance(e, ToolResult | LlmResponse) or e.seq in seen]
     cut = {entry.seq for entry in window.entries if entry.state == "cut"}
     found = {fold.target: fold for fold in (*superseded_failures(told), *stale_reads(told, cut))}
+    for event in events:
+        if isinstance(event, WindowEdit) and event.action == "restore":
+            found.pop(event.target, None)
     last = len(window.entries) - moment.protected
     saving = [
         (index, saved)
@@ -116,6 +119,18 @@ def superseded_failures(events: Sequence[Event]) -> list[Fold]:
         if done.result.is_error:
             failed[same] = done
     return found
+
+
+def by_hand(call: Call, result: ToolResult) -> Fold:
+    """The fold that the person asks for: what was asked, how much came back, and how to see it."""
+    lines = result.text.count("\n") + 1
+    size = f"{lines:,} lines" if lines > 1 else f"{len(result.text):,} characters"
+    return Fold(
+        result.seq,
+        f"[folded by the person: {call.name} {_shortened(call)} gave {size};"
+        f" {_history(result.seq)} shows them]",
+        "by hand",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +215,11 @@ def _plain(path: str) -> str:
 
 
 def _superseded(failed: _Done, by: int) -> Fold:
-    arguments = " ".join(failed.call.arguments.split())
-    if len(arguments) > SHOWN_ARGUMENTS:
-        arguments = arguments[:SHOWN_ARGUMENTS] + "…"
     seq = failed.result.seq
     return Fold(
         seq,
-        f"[a failed attempt: {failed.call.name} {arguments} was made again at seq {by};"
-        f' session_history {{"action": "read_item", "item": "i:{seq}"}} shows how it failed]',
+        f"[a failed attempt: {failed.call.name} {_shortened(failed.call)} was made again at seq"
+        f" {by}; {_history(seq)} shows how it failed]",
         "superseded failure",
     )
 
@@ -218,6 +230,18 @@ def _saved(entry: Entry, fold: Fold) -> int:
         return 0
     row = replace(entry.message, parts=(Text(fold.text),))
     return entry.tokens - message_tokens(row)
+
+
+def _shortened(call: Call) -> str:
+    arguments = " ".join(call.arguments.split())
+    if len(arguments) > SHOWN_ARGUMENTS:
+        arguments = arguments[:SHOWN_ARGUMENTS] + "…"
+    return arguments
+
+
+def _history(seq: int) -> str:
+    """The call that reads a result again."""
+    return f'session_history {{"action": "read_item", "item": "i:{seq}"}}'
 
 
 def _first_worth(window: Window, saving: Sequence[tuple[int, int]], moment: Moment) -> int:

@@ -138,6 +138,7 @@ class Rolling:
             fixed=was.fixed,
             estimate=estimate,
             elided=was.elided,
+            dropped=was.dropped,
             newly=(),
             tape=was.tape.extended([entry.data for entry in new]),
         )

@@ -61,6 +61,45 @@ def test_restored_result_brings_the_reply_that_asked_for_it() -> None:
     assert texts(log.window())[2] == f"tool: {'out ' * 100}"
 
 
+def test_dropped_result_leaves_its_call_answered() -> None:
+    """ENG-16: the reply that asked for it stays, and its other results."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.reply(Call("a", "shell", "{}"), Call("b", "shell", "{}"))
+    result = log.result("a", "out")
+    log.result("b", "other")
+    log.edit(result.seq, "drop")
+    assert texts(log.window())[1:] == [
+        "assistant: shell(a) shell(b)",
+        f"tool: [dropped seq={result.seq}]",
+        "tool: other",
+    ]
+    assert log.window().dropped == {result.seq}
+
+
+def test_window_tells_what_left_with_a_dropped_reply() -> None:
+    log = LogBuilder(task_header="")
+    log.user("go")
+    reply = log.reply(Call("a", "shell", "{}"))
+    result = log.result("a", "out")
+    log.edit(reply.seq, "drop")
+    assert log.window().dropped == {reply.seq, result.seq}
+    log.edit(reply.seq, "restore")
+    assert log.window().dropped == frozenset()
+
+
+def test_fold_after_a_restore_holds_again() -> None:
+    """ENG-21: the latest line about a result decides."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.reply(Call("a", "shell", "{}"))
+    target = log.result("a", "long output").seq
+    log.fold(target, "first")
+    log.edit(target, "restore")
+    log.fold(target, "second")
+    assert texts(log.window())[-1] == "tool: second"
+
+
 def test_what_was_restored_and_elided_again_stays_elided() -> None:
     """ENG-15: the later request records it anew."""
     log, reply, result = elided_batch()

@@ -274,6 +274,18 @@ def test_20_a_reset_starts_the_window() -> None:
     ]
 
 
+def test_20_a_restored_result_is_shown_whole() -> None:
+    """ENG-15, ENG-21: what the person brings back comes back as it was."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.reply(Call("a", "shell", "{}"))
+    target = log.result("a", "long output").seq
+    log.fold(target, "in short")
+    log.edit(target, "restore")
+    before = ["system: You help.", "user: go", "assistant: shell(a)"]
+    assert shown(log, 20) == [[*before, "tool: in short"], [*before, "tool: long output"]]
+
+
 def test_every_version_of_the_table_is_tested_here() -> None:
     tested = {int(name.split("_")[1]) for name in globals() if name[5:6].isdigit()}
     assert tested == set(ADDED) - {1}

@@ -10,6 +10,7 @@ from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.window.folds import (
     Fold,
     Moment,
+    by_hand,
     due,
     gain,
     stale_reads,
@@ -88,6 +89,29 @@ def test_elision_goes_over_a_fold() -> None:
     log.reply("ok")
     log.fold(target, "in short")
     assert texts(log.window())[2] == f"tool: [elided seq={target}]"
+
+
+def test_fold_by_hand_says_what_it_was_and_how_to_see_it() -> None:
+    log = begun()
+    target = call(log, "shell", '{"command": "make   test"}', "one\ntwo\nthree")
+    result = log.events[target - 1]
+    assert isinstance(result, ev.ToolResult)
+    assert by_hand(Call("x", "shell", '{"command": "make   test"}'), result) == Fold(
+        target,
+        '[folded by the person: shell {"command": "make test"} gave 3 lines;'
+        f' session_history {{"action": "read_item", "item": "i:{target}"}} shows them]',
+        "by hand",
+    )
+
+
+def test_what_the_person_brought_back_is_not_folded_again() -> None:
+    """TUI-15: nobody's wish is undone by the next trim."""
+    log = begun()
+    target = read(log, "a.py")
+    edit(log, "a.py")
+    assert targets(due(log.events, log.window(), CHANGES)) == [target]
+    log.edit(target, "restore")
+    assert due(log.events, log.window(), CHANGES) == ()
 
 
 def test_read_of_a_file_that_was_edited_is_stale() -> None:

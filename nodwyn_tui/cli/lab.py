@@ -18,6 +18,7 @@ from nodwyn_tui.lab.cache_models import CACHE_MODELS
 from nodwyn_tui.lab.export import csv_text, need_parquet, parquet_bytes
 from nodwyn_tui.lab.logs import logs_at
 from nodwyn_tui.lab.measures import Prices
+from nodwyn_tui.lab.pictures import costs, course, need_costs, need_course, need_pictures
 from nodwyn_tui.lab.policies import LabPolicy, recipe_versions
 from nodwyn_tui.lab.report import Findings, chart, gather, table, value
 from nodwyn_tui.lab.running import Done, Job
@@ -33,8 +34,8 @@ def run(arguments: Sequence[str]) -> int:
     policies = _policies(parsed)
     for policy in policies:
         policy.check()
-    if parsed.parquet:
-        need_parquet()
+    logs = _logs(parsed.path)
+    _can_deliver(parsed, policies, logs)
     models = _models(parsed.cache_model)
     jobs = [
         Job(
@@ -42,9 +43,9 @@ def run(arguments: Sequence[str]) -> int:
             policies=policies,
             models=models,
             prices=None if parsed.price is None else Prices.of(parsed.price),
-            rows=bool(parsed.csv or parsed.parquet),
+            rows=bool(parsed.csv or parsed.parquet or parsed.course),
         )
-        for path in _logs(parsed.path)
+        for path in logs
     ]
     findings = gather(_done(jobs, parsed), policies, models)
     for path, why in sorted(findings.failures.items()):
@@ -76,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--price", metavar="I,C,W,O", help="dollars a million tokens: input,cached,write,output")
     add("--jobs", type=_count, metavar="N", help="processes (as many as the machine has cores)")
     add("--cluster", metavar="ADDRESS", help="fold on a Dask cluster")
+    add("--chart", metavar="FILE", help="save what each policy costs as a picture, .svg or .png")
+    add("--course", metavar="FILE", help="save one log's course, request by request, as a picture")
     output = parser.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true")
     output.add_argument("--csv", metavar="FILE", help="save a row a request ('-' prints it)")
@@ -185,7 +188,26 @@ def _told(done: Iterable[Done], count: int) -> Iterator[Done]:
         yield each
 
 
+def _can_deliver(
+    parsed: argparse.Namespace, policies: Sequence[LabPolicy], logs: Sequence[Path]
+) -> None:
+    """Raises `UsageError` for what cannot be saved in the end, before anything is folded."""
+    names = [policy.name for policy in policies]
+    if parsed.parquet:
+        need_parquet()
+    if parsed.chart:
+        need_costs(names)
+        need_pictures(parsed.chart)
+    if parsed.course:
+        need_course(logs, names)
+        need_pictures(parsed.course)
+
+
 def _deliver(findings: Findings, parsed: argparse.Namespace) -> None:
+    if parsed.chart:
+        write_whole(Path(parsed.chart), costs(findings, parsed.chart))
+    if parsed.course:
+        write_whole(Path(parsed.course), course(findings, parsed.course))
     if parsed.json:
         print(json.dumps(value(findings), ensure_ascii=False))  # noqa: T201 - the output
     elif parsed.csv == "-":
@@ -194,7 +216,7 @@ def _deliver(findings: Findings, parsed: argparse.Namespace) -> None:
         write_whole(Path(parsed.csv), csv_text(findings.rows).encode())
     elif parsed.parquet:
         write_whole(Path(parsed.parquet), parquet_bytes(findings.rows))
-    else:
+    elif not (parsed.chart or parsed.course):
         print(_inert(f"{table(findings)}\n\n{chart(findings)}"))  # noqa: T201 - the output
 
 

@@ -102,7 +102,7 @@ def table(findings: Findings) -> str:
         ).rstrip()
         for line in cells
     ]
-    return "\n".join([*lines, "", _scaled(findings)])
+    return "\n".join([*lines, "", scaled(findings)])
 
 
 def _cells(sums: Sums) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ def left(sums: Sums) -> str:
     return f"{', '.join(words)} ({sums.left_tokens:,} tokens)" if words else "nothing"
 
 
-def _scaled(findings: Findings) -> str:
+def scaled(findings: Findings) -> str:
     """Where the token figures come from."""
     ratios = [ratio for of_log in findings.ratios.values() for ratio in of_log.values()]
     silent = sum(not of_log for of_log in findings.ratios.values())

@@ -76,6 +76,18 @@ def test_rows_are_saved(tmp_path: Path) -> None:
     assert lab(log, "--cache-model", "kv-slot", "--csv", "-").stdout == saved
 
 
+def test_pictures_are_saved_beside_what_is_printed(tmp_path: Path) -> None:
+    """ENG-30; nothing is printed unless it was asked for."""
+    pytest.importorskip("matplotlib", reason="the extra `lab` is not installed")
+    log, chart, course = str(SESSIONS / "trims.jsonl"), tmp_path / "a.svg", tmp_path / "b.png"
+    pictures = ("--cache-model", "kv-slot", "--chart", str(chart), "--course", str(course))
+    assert lab(log, *pictures).stdout == ""
+    assert chart.read_bytes().startswith(b"<?xml")
+    assert course.read_bytes().startswith(b"\x89PNG")
+    assert len(json.loads(lab(log, *pictures, "--json").stdout)["policies"]) == 1
+    assert "--course draws the requests of one log" in lab(str(SESSIONS), *pictures, code=2).stderr
+
+
 def test_bad_log_among_others_is_named_and_the_rest_is_folded(tmp_path: Path) -> None:
     (tmp_path / "good.jsonl").write_bytes((SESSIONS / "chat.jsonl").read_bytes())
     lines = (SESSIONS / "chat.jsonl").read_bytes().splitlines(keepends=True)

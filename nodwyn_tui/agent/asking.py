@@ -140,7 +140,7 @@ class Asker:
         conversation, target = self._conversation, self._target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
-        prediction, trail = conversation.forecast.predict(window, target, conversation.events)
+        prediction, trail = conversation.forecast.predict(window, target)
         request, *_ = conversation.append(
             ev.LlmRequest(
                 model=target.ref,

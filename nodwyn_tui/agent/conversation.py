@@ -144,6 +144,7 @@ class Conversation:
     def _fold(self, event: ev.Event) -> None:
         self.events.append(event)
         self._rolling.feed(event)
+        self.forecast.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe = event
@@ -157,9 +158,6 @@ class Conversation:
                 self._asked = None
             case ev.LlmResponse():
                 self.replies.append(event)
-                self.forecast.answered(event)
-            case ev.LlmError():
-                self.forecast.failed()
             case ev.ToolCall():
                 self.calls[event.call_id] = self.open_calls[event.call_id] = event
             case ev.ToolResult():

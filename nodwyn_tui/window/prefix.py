@@ -4,29 +4,11 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.events import (
-    AttachImage,
-    Event,
-    LlmRequest,
-    Parameters,
-    ResultFold,
-    SessionRecipe,
-    SessionResume,
-    SessionStart,
-    SummaryAdd,
-    SummaryRevoke,
-    ToolResult,
-    WindowEdit,
-    WindowReset,
-    WindowRewind,
-)
-from nodwyn_tui.window import blocks
-from nodwyn_tui.window.blocks import Withheld
-from nodwyn_tui.window.contexts import StartTracker
+from nodwyn_tui.domain.events import LlmRequest, Parameters
 from nodwyn_tui.window.tape import Trail
+from nodwyn_tui.window.watch import TRIM, Watch
 
 FIRST = "first"
-TRIM = "trim"
 
 REMEMBERED = 8
 """Requests an origin that are compared with: a cache that old is gone, or was never there."""
@@ -60,7 +42,7 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
     earlier: Sequence[Sent],
     new: Trail,
     model: tuple[str, Parameters],
-    events: Sequence[Event],
+    watch: Watch,
     *,
     one_slot: bool,
     trimmed: bool,
@@ -70,11 +52,11 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
 ) -> Prediction:
     """What the cache should hold of `new`.
 
-    `earlier` is in order of sending; `model` the origin and parameters of the new request, `events`
-    the log before it. A one-slot server holds only the last request to it; `trimmed` says that this
-    request newly elided something, `withheld` which images it does not carry, and why; `asked`
-    whether the cache was asked for where a server wants that, `expired` whether it has likely let
-    go of all.
+    `earlier` is in order of sending; `model` the origin and parameters of the new request; `watch`
+    has read the log and still knows the earlier ones. A one-slot server holds only the last request
+    to it; `trimmed` says that this request newly elided something, `withheld` which images it does
+    not carry, and why; `asked` whether the cache was asked for where a server wants that, `expired`
+    whether it has likely let go of all.
     """
     if not earlier:
         return Prediction(None, FIRST)
@@ -92,7 +74,7 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
     cached = best.tokens * held // whole if asked else 0
     if held == whole:
         return Prediction(cached, None)
-    ended_by = _ender(events, best.seq, frozenset((withheld or {}).items()))
+    ended_by = watch.ended(best.seq, frozenset((withheld or {}).items()))
     if ended_by is None:
         is_other = best.trail[:2] != new[:2] and not trimmed
         ended_by = "parameter_switch" if is_other else TRIM
@@ -136,80 +118,3 @@ def _last_to(server: str, earlier: Sequence[Sent]) -> Sent:
 def _wire(parameters: Parameters) -> tuple[object, ...]:
     """The parameters that change what a server evaluates."""
     return (parameters.num_ctx, parameters.think, parameters.effort, parameters.dialect)
-
-
-def _ender(events: Sequence[Event], since: int, withheld: Withheld) -> str | None:
-    """The first event after the request `since` that changed what it had sent: a clear followed by
-    a resume is a clear, and a resume under the same recipe changed nothing.
-    """
-    watch = _Watch(since)
-    for event in events:
-        if (word := watch.feed(event)) is not None:
-            return word
-    return watch.images(withheld)
-
-
-class _Watch:
-    """Reads a log for what changed the request at `since`."""
-
-    def __init__(self, since: int) -> None:
-        self._since = since
-        self._tracker = StartTracker()
-        self._rule: tuple[object, ...] | None = None
-        self._known: set[str] = set()
-        self._withheld: Withheld = frozenset()
-
-    def feed(self, event: Event) -> str | None:
-        """The word for what an event changed, if it did."""
-        place = self._tracker.place
-        self._tracker.feed(event)
-        match event:
-            case SessionStart() | SessionResume() | SessionRecipe():
-                word = self._recipe(event)
-            case LlmRequest() if event.ctx == place.ctx:
-                word = self._request(event)
-            case AttachImage() | ToolResult() if event.seq < self._since:
-                images = (event.sha256,) if isinstance(event, AttachImage) else event.images
-                self._known.update(i if isinstance(i, str) else i.sha256 for i in images)
-                word = None
-            case WindowReset():
-                word = "clear" if event.kind == "manual" else "rollover"
-            case WindowRewind():
-                word = "rewind" if event.to <= self._since else None
-            case _ if self._tracker.place != place:
-                word = "compaction"
-            case _:
-                word = self._line(event)
-        return word if event.seq > self._since else None
-
-    def images(self, withheld: Withheld) -> str | None:
-        """The word for other images withheld than at `since`, of those that there were."""
-        changed = {sha256 for sha256, _ in withheld ^ self._withheld}
-        return "withheld_image" if changed & self._known else None
-
-    def _recipe(self, event: SessionStart | SessionResume | SessionRecipe) -> str | None:
-        before, self._rule = self._rule, blocks.shape(event.recipe)
-        if before in (None, self._rule):
-            return None
-        return "resume" if isinstance(event, SessionResume) else "model_switch"
-
-    def _request(self, event: LlmRequest) -> str | None:
-        if any(seq < self._since for seq in event.elided):
-            return TRIM
-        withheld = blocks.recorded(event)
-        if event.seq > self._since:
-            return self.images(withheld)
-        self._withheld = withheld
-        return None
-
-    def _line(self, event: Event) -> str | None:
-        """A line about an earlier one."""
-        match event:
-            case ResultFold() if event.target < self._since:
-                return "fold"
-            case WindowEdit() if event.target < self._since:
-                return "edit"
-            case SummaryAdd() | SummaryRevoke():
-                return "summary"
-            case _:
-                return None

@@ -15,6 +15,7 @@ from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe, WindowLimits
 from nodwyn_tui.window.build import Window, build
 from nodwyn_tui.window.prefix import Prediction, Sent, predict, remember, sent
 from nodwyn_tui.window.rolling import Rolling
+from nodwyn_tui.window.watch import Watch
 
 SIZES = (10_000, 100_000, 1_000_000)
 STEPS, SCRATCH = 100, 10
@@ -53,6 +54,7 @@ class Session:
         self.events: list[ev.Event] = []
         self.rolling, self.steps = Rolling(), 0
         self.earlier: list[Sent] = []
+        self.watch = Watch()
         self.result = LINE * min(max(tokens // 3_000, 1), 80)
         self.add(ev.SessionStart(session="s", workspace="w", app="t", recipe=self.recipe))
         self.add(ev.UserMessage(text="go"))
@@ -77,6 +79,7 @@ class Session:
         began = time.perf_counter()
         for event in self.events[0 if before == 2 else before :]:
             self.rolling.feed(event)
+            self.watch.feed(event)
         window = self.rolling.window(self.recipe)
         digest, _ = window.digest, self.predict(window)
         took = time.perf_counter() - began
@@ -89,14 +92,14 @@ class Session:
         )
         self.events.append(request)
         self.rolling.feed(request)
+        self.watch.feed(request)
         self.earlier = remember(self.earlier, sent(request, window.trail, window.estimate))
+        self.watch.keep({sent.seq for sent in self.earlier})
         return took
 
     def predict(self, window: Window) -> Prediction:
         model = MODEL.origin, PARAMETERS
-        return predict(
-            self.earlier, window.trail, model, self.events, one_slot=False, trimmed=False
-        )
+        return predict(self.earlier, window.trail, model, self.watch, one_slot=False, trimmed=False)
 
     def scratch(self) -> float:
         """Seconds for the same from nothing."""

@@ -1,18 +1,27 @@
 """The cache arithmetic (ENG-28)."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
 from nodwyn_tui.domain.parts import Call
-from nodwyn_tui.window.build import ORDINARY, Shape
+from nodwyn_tui.window.build import ORDINARY, Shape, build
+from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.prefix import REMEMBERED, Prediction, Sent, predict, remember, sent, shared
+from nodwyn_tui.window.watch import Watch
 from tests.builders import MODEL, LogBuilder
 
 PARAMETERS = Parameters()
+
+
+def watching(events: Sequence[ev.Event]) -> Watch:
+    watch = Watch()
+    for event in events:
+        watch.feed(event)
+    return watch
 
 
 def ask(
@@ -28,7 +37,7 @@ def ask(
     """Predicts the next request, then remembers it."""
     event, window = log.request(shape)
     prediction = predict(
-        earlier, window.trail, (origin, parameters), log.events[:-1],
+        earlier, window.trail, (origin, parameters), watching(log.events[:-1]),
         one_slot=one_slot, trimmed=bool(window.newly), withheld=shape.withheld,
     )  # fmt: skip
     event = dataclasses.replace(
@@ -202,7 +211,7 @@ def test_cache_that_holds_nothing(facts: dict[str, bool], expected: Prediction) 
     window = log.window()
     model = MODEL.origin, PARAMETERS
     assert predict(
-        earlier, window.trail, model, log.events, one_slot=False, trimmed=False, **facts
+        earlier, window.trail, model, watching(log.events), one_slot=False, trimmed=False, **facts
     ) == expected  # fmt: skip
 
 
@@ -242,9 +251,40 @@ def test_one_slot_server_holds_only_its_last_request() -> None:
     log, earlier = LogBuilder(), []
     log.user("long history " * 20)
     ask(log, earlier, reported=500)
-    other = LogBuilder(system="something else")
-    other.user()
-    ask(other, earlier, reported=50)
+    log.add(ev.ContextOpen(id=9, parent=0, kind="subagent", system="something else"))
+    other = build(log.events, log.recipe, at=Place(9, 0))
+    aside = log.add(
+        ev.LlmRequest(
+            ctx=9, model=MODEL, parameters=PARAMETERS, digest=other.digest, estimate=other.estimate
+        )
+    )
+    earlier = remember(earlier, sent(aside, other.trail, 50))
     log.reply("ok")
     log.user()
     assert (ask(log, earlier[:], one_slot=True).cached or 0) < 50
+    assert ask(log, earlier).cached == 500
+
+
+def test_watch_that_goes_along_knows_what_one_of_the_whole_log_does() -> None:
+    """What it was told to forget leaves no trace in the rest."""
+    log, along = LogBuilder(protected=1), Watch()
+    log.image("ab")
+    log.user("one")
+    log.reply(Call("a", "shell", "{}"))
+    log.result("a", "out " * 90)
+    requests = [log.request()[0].seq]
+    log.reply("ok")
+    log.fold(5)
+    requests.append(log.request(Shape(withheld={"ab": "missing"}))[0].seq)
+    log.user("two")
+    requests.append(log.request()[0].seq)
+    log.clear()
+    log.user("three")
+    requests.append(log.request()[0].seq)
+    for event in log.events:
+        along.feed(event)
+        along.keep(requests[1:])
+    whole = watching(log.events)
+    words = [whole.ended(seq, frozenset()) for seq in requests]
+    assert words == ["fold", "withheld_image", "clear", None]
+    assert [along.ended(seq, frozenset()) for seq in requests[1:]] == words[1:]

@@ -8,7 +8,9 @@ from nodwyn_tui.domain.canonical import message_value
 from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.summaries import source_digest
 
 TOOLS = (
@@ -57,6 +59,7 @@ class LogBuilder:
         self.recipe = recipe(**changes)
         self.run = 0
         self.ctx = 0
+        self.carrying = Carrying()
         self.add(ev.SessionStart(session="s", workspace="/w", app="t", recipe=self.recipe))
 
     def add(self, draft: AnyEvent) -> AnyEvent:
@@ -70,6 +73,7 @@ class LogBuilder:
             ctx=draft.ctx or self.ctx,
         )
         self.events.append(event)
+        self.carrying.feed(event)
         return event
 
     def image(self, sha256: str = "ab", tokens: int = 100) -> ev.AttachImage:
@@ -92,6 +96,18 @@ class LogBuilder:
         )
         self.ctx = opened.id
         self.add(ev.Note(text=note, audience="model", why="handover"))
+        return opened
+
+    def hand_over(self, note: str = "so far") -> ev.ContextOpen:
+        """The batch of a compaction, as a session appends it, with all that it takes along."""
+        carried, first = self.carrying.now, len(self.events) + 1
+        rows = handover.batch(
+            handover.Handover(note, source=first - 1), carried, self.recipe, ctx=first,
+            parent=self.ctx,
+        )  # fmt: skip
+        opened, *_ = [self.add(row) for row in rows]
+        assert isinstance(opened, ev.ContextOpen)
+        self.ctx = opened.id
         return opened
 
     def widen(self, opened: ev.ContextOpen) -> None:
@@ -120,11 +136,14 @@ class LogBuilder:
     def user(self, text: str = "do it", **fields: Any) -> ev.UserMessage:
         return self.add(ev.UserMessage(text=text, **fields))
 
-    def request(self, shape: Shape = ORDINARY) -> tuple[ev.LlmRequest, Window]:
+    def request(
+        self, shape: Shape = ORDINARY, purpose: ev.Purpose = "turn"
+    ) -> tuple[ev.LlmRequest, Window]:
         """Builds the window and records its request."""
         window = build(self.events, self.recipe, shape)
         event = self.add(
             ev.LlmRequest(
+                purpose=purpose,
                 model=MODEL,
                 parameters=ev.Parameters(),
                 digest=window.digest,

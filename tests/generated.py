@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.policy import ADDED
 from tests.builders import LogBuilder
@@ -30,7 +31,7 @@ SAID = ("user", "user", "user", "steer", "plan", "note", "image", "orphan", "lat
 TALKED = ("reply", "think", "interrupt", "open call")
 CALLED = ("block", "block", "call", "read", "look", "reused")
 CHANGED = ("fold", "drop", "restore", "rewind", "summary", "summary", "revoke", "resume", "clear")
-MOVED = ("compact", "widen", "sub-context")
+MOVED = ("compact", "widen", "sub-context", "handover", "handover")
 SHAPED = ("withhold", "headroom", "force", "no tools")
 
 _STEP: st.SearchStrategy[Step] = st.one_of(
@@ -66,7 +67,8 @@ class Session(LogBuilder):
     """A session that does what a list of steps says, asking before each reply.
 
     `windows` holds each request of the conversation with its window; `late` is set once a result
-    came after a request that had shown its call unanswered, which no real session does.
+    came after a request that had shown its call unanswered, which no real session does;
+    `taken_back` are the windows before and after a handover note was asked for in vain.
     """
 
     def __init__(self, version: int = 20) -> None:
@@ -77,6 +79,7 @@ class Session(LogBuilder):
         self.late = False
         self.lasting: list[ev.ContextOpen] = []
         self.withheld: dict[str, str] = {}
+        self.taken_back: list[tuple[Window, Window]] = []
 
     def do(self, step: Step) -> None:
         kind, value = step
@@ -96,11 +99,11 @@ class Session(LogBuilder):
             else:
                 self.call(kind, value, f"call{self.calls}")
 
-    def ask(self, shape: Shape = ORDINARY) -> None:
+    def ask(self, shape: Shape = ORDINARY, purpose: ev.Purpose = "turn") -> None:
         own = Shape(
             no_tools=shape.no_tools, high_water=shape.high_water, withheld=dict(self.withheld)
         )
-        self.windows.append(self.request(own))
+        self.windows.append(self.request(own, purpose))
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [e for e in self.events if isinstance(e, kind) and e.ctx == self.ctx]
@@ -179,6 +182,8 @@ class Session(LogBuilder):
                 self.lasting.append(self.compact(text(value * 40) or "note"))
             case "widen" if self.lasting and not self.spoken():
                 self.widen(self.lasting.pop())
+            case "handover":
+                self.note_asked(value)
             case "sub-context":
                 parent, self.ctx = self.ctx, len(self.events) + 1
                 self.add(ev.ContextOpen(id=self.ctx, parent=parent, kind="task", ctx=self.ctx))
@@ -186,6 +191,18 @@ class Session(LogBuilder):
                 self.reply(text(value * 40))
                 self.add(ev.ContextClose(id=self.ctx, report="done"))
                 self.ctx = parent
+
+    def note_asked(self, value: int) -> None:
+        """Asks for a handover note, with headroom or trimmed hard; it is taken, or taken back."""
+        before = self.window()
+        asked = self.add(handover.request(self.recipe, self.carrying.now))
+        self.ask(Shape(high_water=3_000 if value % 2 else 600), "handover")
+        self.reply(text(value * 40) or "note", finish="interrupted" if value > 8 else None)
+        if value % 3:
+            self.lasting.append(self.hand_over(text(value * 40) or "note"))
+        else:
+            self.rewind(asked.seq, "undo")
+            self.taken_back.append((before, self.window()))
 
     def shape(self, kind: str, value: int) -> None:
         """A request that departs from the session's rule."""

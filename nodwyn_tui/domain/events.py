@@ -406,7 +406,9 @@ class SummaryRevoke(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContextOpen(Event):
-    """A sub-context, or a lasting one, begins (ENG-23)."""
+    """A sub-context, or a lasting one, begins (ENG-23). A compaction says how many tokens the
+    window had before it, and how many it begins with (estimates).
+    """
 
     type: ClassVar[str] = "ctx.open"
     id: int
@@ -415,6 +417,8 @@ class ContextOpen(Event):
     lasting: bool = False
     system: str | None = None
     offered_tools: tuple[str, ...] | None = None
+    context_tokens: int | None = field(default=None, metadata={"omit_none": True})
+    start_tokens: int | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

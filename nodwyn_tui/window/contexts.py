@@ -130,7 +130,8 @@ def narrow(events: Sequence[Event], at: Place) -> list[Event]:
     """The events of a context from its start on, without what a rewind took out, and the recipes.
 
     A rewind takes messages out; what was folded, edited and elided of earlier ones stays so, for
-    nothing comes back by itself (ENG-15).
+    nothing comes back by itself (ENG-15). What a request for a handover note elided, to fit, it
+    elided for itself: taken back, it leaves the window as it was (AGT-16).
     """
     kept: list[Event] = []
     for event in events:
@@ -149,4 +150,6 @@ def narrow(events: Sequence[Event], at: Place) -> list[Event]:
 
 
 def _outlasts_a_rewind(event: Event) -> bool:
-    return isinstance(event, (*DECLARED, *RECIPES, LlmRequest))
+    if isinstance(event, LlmRequest):
+        return event.purpose != "handover"
+    return isinstance(event, (*DECLARED, *RECIPES))

@@ -19,12 +19,14 @@ RANGE_HEADER = re.compile(r"\A\[lines (\d+)-(\d+) of (\d+)[^\]\n]*\]\n")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """What a cut needs to say how the rest is brought back: the result's seq, and the file's path
-    if the result is a file read. Before recipe 17 a cut was not `named`: it said its size only.
+    if the result is a file read; `what` names what is cut. Before recipe 17 a cut was not `named`:
+    it said its size only.
     """
 
     seq: int
     read_path: str | None = None
     named: bool = True
+    what: str = "result"
 
 
 def fits(text: str, cap: int) -> bool:
@@ -94,7 +96,7 @@ def _lines_marker(text: str, first: int, last: int, source: Source) -> str:
     total = text.count("\n") + (not text.endswith("\n"))
     if source.read_path is None:
         return (
-            f"[lines {first}-{last} of {total} of this result left out;"
+            f"[lines {first}-{last} of {total} of this {source.what} left out;"
             f' session_history {{"action": "read_item", "item": "i:{source.seq}"}} shows it whole]'
         )
     # A ranged read's own header is its first line, and says where in the file it begins.

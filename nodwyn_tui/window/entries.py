@@ -11,7 +11,9 @@ from nodwyn_tui.domain.canonical import message_bytes, system_bytes, tools_bytes
 from nodwyn_tui.domain.parts import Block
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
-EntryKind = Literal["user", "attachment", "assistant", "result", "plan", "note", "summary"]
+EntryKind = Literal[
+    "user", "attachment", "assistant", "result", "plan", "note", "handover", "summary"
+]
 EntryState = Literal["in", "cut", "folded", "elided"]
 
 BYTES_PER_TOKEN = 3

@@ -17,7 +17,7 @@ REMEMBERED = 8
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """A request that went out. `tokens` is what its reply reported for the prompt, else the
-    estimate.
+    estimate; `aside` says that it asked for a handover note, in a message that may be taken back.
     """
 
     seq: int
@@ -26,6 +26,7 @@ class Sent:
     parameters: Parameters
     trail: Trail
     tokens: int
+    aside: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,14 @@ def predict(  # noqa: PLR0913 - each is a fact of its own about the request or i
         return Prediction(0, "parameter_switch")
     if expired:
         return Prediction(0, "likely_expiry")
-    best = alike[-1] if one_slot else max(reversed(alike), key=lambda sent: shared(sent.trail, new))
+    best = alike[-1] if one_slot else _best(alike, new)
     held, whole = shared(best.trail, new), best.trail[-1].end
     cached = best.tokens * held // whole if asked else 0
     if held == whole:
         return Prediction(cached, None)
     ended_by = watch.ended(best.seq, frozenset((withheld or {}).items()))
+    if best.aside and trimmed and ended_by == "rewind":
+        ended_by = TRIM  # what was taken back stood at the end; the trim is felt before it
     if ended_by is None:
         is_other = best.trail[:2] != new[:2] and not trimmed
         ended_by = "parameter_switch" if is_other else TRIM
@@ -90,6 +93,7 @@ def sent(event: LlmRequest, trail: Trail, reported: int | None) -> Sent:
         parameters=event.parameters,
         trail=trail,
         tokens=reported or event.estimate,
+        aside=event.purpose == "handover",
     )
 
 
@@ -109,6 +113,11 @@ def shared(old: Trail, new: Trail) -> int:
     count = min(len(old), len(new))
     same = bisect_left(range(count), 1, key=lambda at: old[at] != new[at])
     return old[same - 1].end if same else 0
+
+
+def _best(alike: Sequence[Sent], new: Trail) -> Sent:
+    """The latest of those that share most with `new`."""
+    return max(reversed(alike), key=lambda sent: (shared(sent.trail, new), not sent.aside))
 
 
 def _last_to(server: str, earlier: Sequence[Sent]) -> Sent:

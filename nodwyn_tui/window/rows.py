@@ -18,13 +18,15 @@ from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinkin
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
 from nodwyn_tui.window import cuts, tasks
-from nodwyn_tui.window.entries import Entry, EntryState, make, remade
+from nodwyn_tui.window.entries import Entry, EntryKind, EntryState, make, remade
 from nodwyn_tui.window.policy import Policy
 from nodwyn_tui.window.summaries import SUMMARY_HEADER
 
 READ_TOOL = "fs-read"
 NO_OUTPUT = "(no output)"
 NO_ANSWER = "(no answer)"
+HANDOVER = "handover"
+"""Why a note is there that a compacted context begins with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +54,9 @@ def plan(event: GatePlan, rules: Rules) -> Entry:
 
 
 def note(event: Note) -> Entry:
-    """A remark that is for the model."""
-    return make(event.seq, "note", tasks.note_row(event))
+    """A remark that is for the model, or a handover note."""
+    kind: EntryKind = "handover" if event.why == HANDOVER else "note"
+    return make(event.seq, kind, tasks.note_row(event))
 
 
 def summary(event: SummaryAdd) -> Entry:

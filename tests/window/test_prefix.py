@@ -8,6 +8,7 @@ import pytest
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
 from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.prefix import REMEMBERED, Prediction, Sent, predict, remember, sent, shared
@@ -33,9 +34,10 @@ def ask(
     parameters: Parameters = PARAMETERS,
     one_slot: bool = False,
     shape: Shape = ORDINARY,
+    purpose: ev.Purpose = "turn",
 ) -> Prediction:
     """Predicts the next request, then remembers it."""
-    event, window = log.request(shape)
+    event, window = log.request(shape, purpose)
     prediction = predict(
         earlier, window.trail, (origin, parameters), watching(log.events[:-1]),
         one_slot=one_slot, trimmed=bool(window.newly), withheld=shape.withheld,
@@ -102,6 +104,54 @@ def test_clear_resume_and_switches_are_named() -> None:
     assert ask(log, earlier).ended_by is None, "the first origin still has its own prefix"
     changed = ask(log, earlier, parameters=Parameters(num_ctx=9))
     assert changed == Prediction(0, "parameter_switch")
+
+
+def asked_for_a_note(one_slot: bool) -> tuple[LogBuilder, list[Sent], ev.Note, Prediction]:
+    """A session over its mark in which a handover note was asked for, with headroom."""
+    log, earlier = LogBuilder(), []
+    log.user()
+    for step in range(3):
+        ask(log, earlier, one_slot=one_slot)
+        log.reply(Call(f"c{step}", "shell", "{}"))
+        log.result(f"c{step}", "x" * 1_000)
+    log.user("x" * 3_500)
+    asked = log.add(handover.request(log.recipe, log.carrying.now))
+    shape = Shape(high_water=log.recipe.window.ceiling)
+    made = ask(log, earlier, one_slot=one_slot, shape=shape, purpose="handover")
+    log.reply("the note")
+    return log, earlier, asked, made
+
+
+@pytest.mark.parametrize("one_slot", [False, True])
+def test_a_compaction_is_named_and_reads_the_prompt_it_replaces(one_slot: bool) -> None:
+    """AGT-16: the request for the note reads all from the cache; the next one begins anew."""
+    log, earlier, _, made = asked_for_a_note(one_slot)
+    assert made == Prediction(300, None)
+    log.hand_over("the note")
+    assert ask(log, earlier, one_slot=one_slot).ended_by == "compaction"
+
+
+@pytest.mark.parametrize("one_slot", [False, True])
+def test_a_note_asked_for_in_vain_is_no_cause_of_a_trim(one_slot: bool) -> None:
+    log, earlier, asked, _ = asked_for_a_note(one_slot)
+    log.rewind(asked.seq, "undo")
+    assert ask(log, earlier, one_slot=one_slot).ended_by == "trim"
+
+
+@pytest.mark.parametrize("one_slot", [False, True])
+def test_a_note_asked_for_in_vain_costs_no_prefix(one_slot: bool) -> None:
+    """All is read again but the message that was taken back."""
+    log, earlier = LogBuilder(), []
+    log.user()
+    ask(log, earlier, one_slot=one_slot)
+    log.reply("ok")
+    log.user("x" * 600)
+    asked = log.add(handover.request(log.recipe, log.carrying.now))
+    ask(log, earlier, one_slot=one_slot, reported=600, purpose="handover")
+    whole = log.window().tape.trail[-1].end
+    log.rewind(asked.seq, "undo")
+    after = ask(log, earlier, one_slot=one_slot)
+    assert after == Prediction(600 * log.window().tape.trail[-1].end // whole, "rewind")
 
 
 def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) -> Prediction:

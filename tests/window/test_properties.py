@@ -93,15 +93,28 @@ def test_block_goes_back_only_behind_what_stood_before_it(steps: list[Step], ver
 def test_what_is_elided_stays_so_until_somebody_says_otherwise(
     steps: list[Step], version: int
 ) -> None:
-    """ENG-15: but for summaries, the person's restoring, and another start."""
+    """ENG-15: but for summaries, the person's restoring, another start, and a handover note that
+    was asked for in vain: what its own request elided, it elided for itself.
+    """
     session = played(steps, version)
     for (was, before), (now, after) in zip(session.windows, session.windows[1:], strict=False):
         between = session.events[was.seq : now.seq - 1]
         restarts = any(isinstance(e, ev.SummaryAdd | ev.SummaryRevoke) for e in between)
         restores = any(isinstance(e, ev.WindowEdit) and e.action == "restore" for e in between)
         moved = place(session.events[: was.seq]) != place(session.events[: now.seq])
-        if not (restarts or restores or moved):
+        rewound = any(isinstance(e, ev.WindowRewind) and e.to <= was.seq for e in between)
+        in_vain = was.purpose == "handover" and rewound
+        if not (restarts or restores or moved or in_vain):
             assert before.elided <= after.elided
+
+
+@EACH_REQUEST
+@given(STEPS, VERSIONS)
+def test_a_handover_note_asked_for_in_vain_changes_nothing(steps: list[Step], version: int) -> None:
+    """AGT-16: however hard its request was trimmed, the next one is what it would have been."""
+    for before, after in played(steps, version).taken_back:
+        assert after == before
+        assert after.digest == before.digest
 
 
 @EACH_REQUEST

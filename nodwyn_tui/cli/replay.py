@@ -7,9 +7,10 @@ import argparse
 from collections.abc import Iterable, Sequence
 
 from nodwyn_tui.cli import output
-from nodwyn_tui.cli.stored import read_events
+from nodwyn_tui.cli.stored import read_stored
 from nodwyn_tui.domain.canonical import event_line, request_bytes, request_value
 from nodwyn_tui.domain.events import Event
+from nodwyn_tui.store.log import LogContents
 from nodwyn_tui.window.replay import replay
 
 
@@ -23,9 +24,10 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--window", type=int, metavar="SEQ", help="the request's seq (llm.req)")
     parser.add_argument("--json", action="store_true", help="as JSON")
     parsed = parser.parse_args(arguments)
-    events = read_events(parsed.id)
+    stored = read_stored(parsed.id)
+    events = stored.events
     if parsed.window is not None:
-        _print_window(events, parsed.window, as_json=parsed.json)
+        _print_window(stored, parsed.window, as_json=parsed.json)
     elif parsed.json:
         output.json_line([event_line(event) for event in events])
     else:
@@ -33,9 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _print_window(events: Sequence[Event], seq: int, *, as_json: bool) -> None:
+def _print_window(stored: LogContents, seq: int, *, as_json: bool) -> None:
     """The canonical bytes and one line end, or an object around the request."""
-    window = replay(events, seq)
+    window = replay(stored.events, seq, stored.damage.missing)
     if as_json:
         value = {"seq": seq, "digest": window.digest, "request": request_value(window.request)}
         output.json_line(value)

@@ -22,12 +22,19 @@ def find_log(reference: str) -> Path:
 
 
 def read_events(reference: str) -> Sequence[Event]:
-    """A stored session's events; `UsageError` where there is no session, or a file holds none."""
+    """A stored session's events. `UsageError` as of `read_stored`."""
+    return read_stored(reference).events
+
+
+def read_stored(reference: str) -> LogContents:
+    """A stored session's events, and what damaged its log. `UsageError` where there is no session,
+    or a file holds none.
+    """
     log = find_log(reference)
     contents = Log.read(log)
     if not contents.events:
         raise UsageError(f"{log} holds no event of a session; name its log.jsonl, folder or id")
-    return contents.events
+    return contents
 
 
 def open_log(reference: str) -> tuple[Log, LogContents]:

@@ -63,6 +63,21 @@ def test_mismatch_exits_3_and_says_what_differs(log: Path, tmp_path: Path) -> No
     assert b"does not match: recorded digest" in done.stderr
 
 
+def test_damaged_log_that_nobody_mended_says_which_event_is_lost(log: Path, tmp_path: Path) -> None:
+    """ENG-5: also the one with the recipe; a request that does not need it still replays."""
+    lines = log.read_bytes().splitlines(keepends=True)
+    said = next(n for n, line in enumerate(lines, 1) if b'"type":"user.message"' in line)
+    for seq, needs in ((said, f"needs event {said}, which was lost"), (1, "needs event 1")):
+        damaged = tmp_path / f"without-{seq}.jsonl"
+        damaged.write_bytes(b"".join([*lines[: seq - 1], b"\0" * 40 + b"\n", *lines[seq:]]))
+        done = replay(str(damaged), "--window", str(requests(log)[0].seq))
+        assert (done.returncode, done.stdout) == (3, b"")
+        assert needs in done.stderr.decode()
+    ended = tmp_path / "torn.jsonl"
+    ended.write_bytes(log.read_bytes()[:-30])
+    assert replay(str(ended), "--window", str(requests(log)[1].seq)).returncode == 0
+
+
 def test_transcript_is_plain_text_and_inert(log: Path) -> None:
     """SEC-3."""
     done = replay(str(log.parent))

@@ -1,11 +1,13 @@
 """A recorded request rebuilds from the log alone, or says why not (ENG-26)."""
 
 import dataclasses
+import json
 
 import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
+from nodwyn_tui.store.lines import decode, encode
 from nodwyn_tui.window.replay import replay
 from tests.builders import LogBuilder
 
@@ -78,3 +80,85 @@ def test_request_without_a_recipe_fails_by_name() -> None:
     log = recorded()
     with pytest.raises(ReplayError, match="no recipe is recorded before the request at seq 3"):
         replay(log.events[1:], 3)
+
+
+def resumed() -> tuple[LogBuilder, ev.LlmRequest, int]:
+    """A log whose second recipe has another prompt; a request after it, and the recipe's seq."""
+    log = LogBuilder(task_header="")
+    log.user("before")
+    log.request()
+    log.reply("ok")
+    log.resume(system="Another prompt.")
+    bearing = log.events[-1].seq
+    log.clear()
+    log.user("after")
+    request, _ = log.request()
+    return log, request, bearing
+
+
+def test_lost_recipe_is_named_though_the_window_starts_behind_it() -> None:
+    """ENG-5: the request would be built by the recipe before, and not match."""
+    log, request, bearing = resumed()
+    events = [event for event in log.events if event.seq != bearing]
+    events.append(ev.SessionRecovered(seq=900, missing=(bearing,)))
+    with pytest.raises(ReplayError, match=f"needs event {bearing}, which was lost"):
+        replay(events, request.seq)
+    assert replay(events, 3).request.system == "You help."
+
+
+def test_lost_only_recipe_is_named() -> None:
+    """ENG-5: nothing says by which rules the request was made."""
+    log = recorded()
+    events = [*log.events[1:], ev.SessionRecovered(seq=900, missing=(1,))]
+    with pytest.raises(ReplayError, match=r"recipe.*event 1, which was lost"):
+        replay(events, 3)
+
+
+def test_lost_event_is_named_before_anything_was_mended() -> None:
+    """ENG-5: whoever only reads a damaged log knows what is missing from the reader alone."""
+    log = recorded()
+    lost = log.events.pop(1).seq
+    with pytest.raises(ReplayError, match=f"needs event {lost}, which was lost"):
+        replay(log.events, 3, lost=(lost,))
+    with pytest.raises(ReplayError, match="seq 2 was lost to damage"):
+        replay(log.events, 2, lost=(lost,))
+
+
+def test_event_lost_before_the_window_is_not_needed() -> None:
+    """ENG-5: nor is it named for a request that does not match for another reason."""
+    log = LogBuilder()
+    log.user("before")
+    log.resume()
+    log.clear()
+    log.user("after")
+    request, _ = log.request()
+    events = [event for event in log.events if event.seq != 2]
+    assert replay(events, request.seq, lost=(2,)).digest == request.digest
+    events = [dataclasses.replace(e, text="x") if e.seq == 5 else e for e in events]
+    with pytest.raises(ReplayError, match="does not match"):
+        replay(events, request.seq, lost=(2,))
+
+
+def test_request_without_a_digest_fails_by_name() -> None:
+    """ENG-26: as older builds recorded it."""
+    log = recorded()
+    request = next(event for event in log.events if isinstance(event, ev.LlmRequest))
+    line = json.loads(encode(request))
+    del line["digest"]
+    bare = decode(json.dumps(line).encode())
+    events = [bare if event is request else event for event in log.events]
+    with pytest.raises(ReplayError, match=r"seq 3 .*cannot be read.*digest: Field required"):
+        replay(events, 3)
+    events = [dataclasses.replace(e, digest="") if e is request else e for e in log.events]
+    with pytest.raises(ReplayError, match="seq 3 was recorded without a digest"):
+        replay(events, 3)
+
+
+def test_recipe_of_another_build_fails_by_name() -> None:
+    """ENG-2, ENG-26: no request is rebuilt by the recipe before it."""
+    log, request, bearing = resumed()
+    line = json.loads(encode(log.events[bearing - 1]))
+    line["recipe"]["strategy"] = "dream"
+    log.events[bearing - 1] = decode(json.dumps(line).encode())
+    with pytest.raises(ReplayError, match=f"recipe at seq {bearing} cannot be read.*strategy"):
+        replay(log.events, request.seq)

@@ -46,21 +46,20 @@ def apply(shown: Sequence[Event], events: Sequence[Event], at: Place) -> Replace
     """The events `shown` of the conversation at `at` with live summaries applied; `events` is the
     log they were taken from.
 
-    A newer summary wins over an older one that overlaps it, also once it is revoked or stale: then
-    the source shows, never an older summary's text.
+    A newer summary wins over an older one that overlaps it, also once it is itself overlapped,
+    revoked or stale: then the source shows, never an older summary's text.
     """
     adds = [event for event in shown if isinstance(event, SummaryAdd)]
     if not adds:
         return Replaced(shown, {})
     revoked = {event.target for event in shown if isinstance(event, SummaryRevoke)}
-    claimed: list[SummaryAdd] = []
-    live: list[SummaryAdd] = []
-    for add in reversed(adds):
-        if any(_overlap(add, other) for other in claimed):
-            continue
-        claimed.append(add)
-        if add.seq not in revoked and _may_stand(add, shown, events, at):
-            live.append(add)
+    live = [
+        add
+        for number, add in enumerate(adds, 1)
+        if add.seq not in revoked
+        and not any(_overlap(add, newer) for newer in adds[number:])
+        and _may_stand(add, shown, events, at)
+    ]
     return _replace(shown, live)
 
 

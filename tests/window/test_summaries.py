@@ -2,6 +2,8 @@
 
 import dataclasses
 
+import pytest
+
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.window.build import Shape
@@ -68,6 +70,49 @@ def test_revoked_summary_exposes_the_source_and_no_older_text() -> None:
     log.summary(2, 5, "older")
     newer = log.summary(2, 7, "newer")
     log.add(ev.SummaryRevoke(target=newer.seq))
+    assert texts(log.window()) == source
+
+
+def test_of_three_that_overlap_the_newest_wins_and_the_oldest_stays_superseded() -> None:
+    """The middle one superseded the oldest when it came; that the newest supersedes it in turn, or
+    is taken back, brings no older text to light.
+    """
+    log = talk(8)
+    source = texts(log.window())
+    log.summary(2, 5, "oldest")
+    middle = log.summary(4, 9, "middle")
+    newest = log.summary(8, 11, "newest")
+    assert texts(log.window())[:8] == [*source[:6], SHORT + "newest", source[10]]
+    log.add(ev.SummaryRevoke(target=newest.seq))
+    assert texts(log.window()) == source
+    log.add(ev.SummaryRevoke(target=middle.seq))
+    assert texts(log.window()) == source
+    log.summary(2, 3, "again")
+    assert texts(log.window())[:2] == [SHORT + "again", source[2]]
+
+
+def test_summaries_that_do_not_overlap_all_stand() -> None:
+    log = talk(8)
+    log.summary(6, 9, "later turns")
+    log.summary(2, 5, "first turns")
+    assert texts(log.window())[:3] == [SHORT + "first turns", SHORT + "later turns", "user: ask 4"]
+
+
+@pytest.mark.parametrize(("first", "last"), [(2, 2), (3, 6), (2, 11)])
+def test_bounds_are_both_part_of_the_span(first: int, last: int) -> None:
+    log = talk(8)
+    source = texts(log.window())
+    log.summary(first, last)
+    shown = texts(log.window())
+    assert shown == [*source[: first - 2], SHORT + "in short", *source[last - 1 :]]
+
+
+@pytest.mark.parametrize(("first", "last"), [(9, 4), (90, 99), (1, 1)])
+def test_bounds_that_hold_nothing_replace_nothing(first: int, last: int) -> None:
+    """As a log of another build may have them."""
+    log = talk(8)
+    source = texts(log.window())
+    log.summary(first, last)
     assert texts(log.window()) == source
 
 

@@ -58,7 +58,10 @@ def limits(context: int, prefix: int, wanted: Wanted, listing_limit: int | None)
 
 
 def _marks(ceiling: int, prefix: int, wanted: Wanted) -> tuple[int, int]:
-    own_high = max(3 * ceiling // 4, prefix + (ceiling - prefix) // 2)
+    own_high = 3 * ceiling // 4
+    if own_high < prefix + ROOM_FOR_A_MESSAGE:
+        # The prefix alone would be over it, and every request trimmed to the bone.
+        own_high = prefix + (ceiling - prefix) // 2
     high = wanted.high_water
     if high is None or high > ceiling or high <= prefix:
         high = own_high

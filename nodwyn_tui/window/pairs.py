@@ -17,18 +17,23 @@ def kept_calls(reply: LlmResponse) -> tuple[Call, ...]:
     return tuple(part for part in reply.parts if isinstance(part, Call))
 
 
-def link(events: Sequence[Event]) -> dict[int, dict[str, ToolResult]]:
-    """Replies' seqs to their results by call id.
+def link(events: Sequence[Event]) -> dict[int, dict[int, ToolResult]]:
+    """Replies' seqs to their results, by the place of the call among the reply's calls.
 
-    A reused id belongs to the latest reply that used it; a second result for a call, and one
-    whose call is nowhere, belong to nobody.
+    A reused id belongs to the latest reply that used it, within one to its calls in turn. One
+    result more than there are calls, and one whose call is nowhere, belong to nobody.
     """
     latest: dict[str, int] = {}
-    linked: dict[int, dict[str, ToolResult]] = {}
+    calls: dict[int, tuple[Call, ...]] = {}
+    linked: dict[int, dict[int, ToolResult]] = {}
     for event in events:
         if isinstance(event, LlmResponse):
-            linked[event.seq] = {}
-            latest.update({call.id: event.seq for call in kept_calls(event)})
+            calls[event.seq], linked[event.seq] = kept_calls(event), {}
+            latest.update({call.id: event.seq for call in calls[event.seq]})
         elif isinstance(event, ToolResult) and event.call_id in latest:
-            linked[latest[event.call_id]].setdefault(event.call_id, event)
+            reply = latest[event.call_id]
+            for place, call in enumerate(calls[reply]):
+                if call.id == event.call_id and place not in linked[reply]:
+                    linked[reply][place] = event
+                    break
     return linked

@@ -17,8 +17,8 @@ from nodwyn_tui.window import pairs, rows
 from nodwyn_tui.window.entries import Entry
 from nodwyn_tui.window.summaries import Replaced
 
-Linked = Mapping[int, Mapping[str, ToolResult]]
-"""Results by the seq of the reply and the id of the call that they answer."""
+Linked = Mapping[int, Mapping[int, ToolResult]]
+"""Results by the seq of the reply and the place of the call that they answer."""
 
 
 def entries(placed: Replaced, rules: rows.Rules) -> Iterator[Entry]:
@@ -82,17 +82,17 @@ def _made(
 
 
 def _exchange(
-    reply: LlmResponse, results: Mapping[str, ToolResult], rules: rows.Rules
+    reply: LlmResponse, results: Mapping[int, ToolResult], rules: rows.Rules
 ) -> Iterator[Entry]:
     """A reply and the results of its calls, in the order of the calls (C03)."""
     calls = pairs.kept_calls(reply)
-    whole = all(call.id in results for call in calls)
+    whole = len(results) == len(calls)
     entry = rows.reply(reply, rules, whole=whole)
     if entry is None:
         return
     yield entry
-    for call in calls:
-        result = results.get(call.id)
+    for place, call in enumerate(calls):
+        result = results.get(place)
         if result is None:
             yield rows.unanswered(call, reply.seq, pairs.UNANSWERED)
         else:

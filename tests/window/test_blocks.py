@@ -42,6 +42,9 @@ CHANGES: dict[str, Callable[[LogBuilder], object]] = {
     "cap": lambda log: log.resume(protected=1, high_water=9_000, max_result_tokens=50),
     "recipe": lambda log: log.resume(protected=1, high_water=9_000, version=19),
     "prompt": lambda log: log.resume(protected=1, high_water=9_000, system="Other."),
+    "catalogue": lambda log: log.resume(protected=1, high_water=9_000, tools=()),
+    "task header": lambda log: log.resume(protected=1, high_water=9_000, task_header="Do:"),
+    "plan header": lambda log: log.resume(protected=1, high_water=9_000, plan_header="Plan:"),
 }
 
 
@@ -57,6 +60,30 @@ def test_reply_made_before_a_change_goes_back_without_its_blocks(
     assert blocks(window)[-1] == "<sig3>"
     assert "<sig2>" not in blocks(window)
     assert texts(window)[4] == "assistant: hm shell(c2)"
+
+
+def test_restored_entry_makes_replies_stale_that_were_made_without_it() -> None:
+    log = asked()
+    log.edit(6, "drop")
+    said(log, 3)
+    assert "<sig3>" in blocks(log.window())
+    log.edit(6, "restore")
+    assert "<sig3>" not in blocks(log.window())
+
+
+def test_restored_result_brings_its_reply_back_before_what_was_made_without_both() -> None:
+    """The first change is the reply's, though the person named its late result."""
+    log = LogBuilder(protected=1, high_water=9_000)
+    log.user("go")
+    reply = log.reply("words " * 200, Call("a", "shell", "{}"))
+    result = log.result("a", "out")
+    log.user("and")
+    _, window = log.request(Shape(high_water=log.window().estimate - 100))
+    assert {reply.seq, result.seq} <= window.elided
+    log.reply(Block("thinking", "o", "sig1"), "ok")
+    assert blocks(log.window()) == ["<sig1>"]
+    log.edit(result.seq, "restore")
+    assert blocks(log.window()) == []
 
 
 def test_change_behind_a_reply_leaves_its_blocks() -> None:

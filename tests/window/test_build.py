@@ -172,6 +172,66 @@ def test_reused_call_id_belongs_to_its_latest_reply() -> None:
     ]
 
 
+def test_reused_call_id_of_an_earlier_process_keeps_its_own_result() -> None:
+    """ENG-16, ENG-11: results recorded before a resume belong to the calls before it."""
+    log = LogBuilder(task_header="", protected=0)
+    log.user("go")
+    log.reply("first", Call("call_0", "shell", "{}"), Call("call_1", "shell", "{}"))
+    log.result("call_0", "old")
+    log.resume()
+    log.result("call_1", "late")
+    log.reply("second", Call("call_1", "shell", "{}"), Call("call_0", "shell", "{}"))
+    log.result("call_0", "new")
+    log.result("call_1", "last")
+    assert texts(log.window())[1:] == [
+        "assistant: first shell(call_0) shell(call_1)", "tool: old", "tool: late",
+        "assistant: second shell(call_1) shell(call_0)", "tool: last", "tool: new",
+    ]  # fmt: skip
+
+
+def test_reused_call_id_leaves_the_results_of_the_reply_that_stays() -> None:
+    """ENG-16: eliding one batch takes its own results out, and no other's of the same id."""
+    log = LogBuilder(task_header="", protected=2)
+    log.user("go")
+    for number in range(2):
+        log.reply("words " * 100, Call("call_0", "shell", "{}"))
+        log.result("call_0", f"out {number}")
+    window = log.window(Shape(high_water=log.window().estimate - 10))
+    assert window.newly == (3, 5)
+    assert texts(window)[1:] == [
+        "assistant: [elided seq=3]", f"assistant: {'words ' * 100} shell(call_0)", "tool: out 1",
+    ]  # fmt: skip
+
+
+def test_one_id_twice_in_a_reply_is_answered_twice() -> None:
+    """C29: as a log of another build may have it."""
+    log = LogBuilder(task_header="")
+    log.user("go")
+    log.reply(Call("same", "shell", "{}"), Call("same", "shell", "{}"))
+    log.result("same", "one")
+    log.result("same", "two")
+    assert texts(log.window())[1:] == [
+        "assistant: shell(same) shell(same)", "tool: one", "tool: two",
+    ]  # fmt: skip
+
+
+def test_steer_and_plan_amid_results_stand_behind_them() -> None:
+    """ENG-19, ENG-16: in the order in which they were recorded; nothing parts the results."""
+    log = LogBuilder(task_header="", plan_header="")
+    log.user("go")
+    log.request()
+    log.reply(Call("a", "plan-write", "{}"), Call("b", "shell", "{}"))
+    log.add(ev.GatePlan(text="1. look"))
+    log.result("a", "kept")
+    log.user("hurry", via="steer")
+    log.result("b", "out")
+    expected = ["tool: kept", "tool: out", "user: 1. look", "user: hurry"]
+    _, window = log.request()
+    assert texts(window)[2:] == expected
+    log.reply("ok")
+    assert texts(log.window())[2:] == [*expected, "assistant: ok"]
+
+
 def test_clear_starts_the_window_anew() -> None:
     """ENG-23: what stood before a reset is sent no more, its elisions are forgotten."""
     log = LogBuilder(task_header="")

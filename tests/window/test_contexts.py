@@ -1,7 +1,7 @@
 """Where a window starts, and what stays out of it (ENG-23)."""
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.parts import Block
+from nodwyn_tui.domain.parts import Block, Call, Text
 from nodwyn_tui.window.build import build
 from nodwyn_tui.window.contexts import Place, StartTracker
 from nodwyn_tui.window.replay import replay
@@ -93,6 +93,54 @@ def test_plan_goes_with_the_context_it_was_recorded_in() -> None:
     assert texts(log.window())[-1] == "user: 1. look"
     log.widen(opened)
     assert texts(log.window()) == ["user: go"]
+
+
+def test_plan_of_a_sub_context_is_its_own() -> None:
+    """ENG-19: placed as in the conversation, whose plan waits for its own results meanwhile."""
+    log = LogBuilder(task_header="", plan_header="Plan:")
+    log.user("go")
+    log.reply(Call("p", "plan-write", "{}"), Call("t", "task", "{}"))
+    log.add(ev.GatePlan(text="the whole"))
+    log.result("p", "kept")
+    sub_context(log)
+    log.add(ev.LlmResponse(ctx=100, req=1, parts=(Call("s", "plan-write", "{}"),), finish="calls"))
+    log.add(ev.GatePlan(ctx=100, text="old part"))
+    log.add(ev.GatePlan(ctx=100, text="a part"))
+    log.add(ev.ToolResult(ctx=100, call_id="s", name="plan-write", text="kept too"))
+    own = [
+        "user: look there",
+        "assistant: plan-write(s)",
+        "tool: kept too",
+        "user: Plan:\n\na part",
+    ]
+    assert texts(build(log.events, log.recipe, at=Place(100, 0))) == own
+    log.add(ev.LlmResponse(ctx=100, req=1, parts=(Text("found"),), finish="stop"))
+    assert texts(build(log.events, log.recipe, at=Place(100, 0))) == [*own, "assistant: found"]
+    log.add(ev.ContextClose(id=100, report="found"))
+    log.result("t", "found")
+    assert texts(log.window())[1:] == [
+        "assistant: plan-write(p) task(t)", "tool: kept", "tool: found", "user: Plan:\n\nthe whole",
+    ]  # fmt: skip
+
+
+def test_plan_that_waits_goes_with_a_folded_context() -> None:
+    """ENG-19: also one that no window has shown yet; one written in the new context stays."""
+    log = LogBuilder(task_header="", plan_header="")
+    log.user("go")
+    log.add(ev.GatePlan(text="old"))
+    log.compact("so far")
+    log.add(ev.GatePlan(text="new"))
+    log.user("on")
+    assert texts(log.window()) == ["user: Note from the program: so far", "user: new", "user: on"]
+
+
+def test_plan_before_a_reset_is_gone() -> None:
+    log = LogBuilder(task_header="", plan_header="")
+    log.user("go")
+    log.add(ev.GatePlan(text="old"))
+    log.clear()
+    log.user("on")
+    assert texts(log.window()) == ["user: on"]
 
 
 def test_rewind_to_before_an_unspoken_compaction_leaves_it() -> None:

@@ -15,6 +15,7 @@ from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
 from nodwyn_tui.domain.parts import Call, ReplyPart
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers import retry
@@ -22,6 +23,7 @@ from nodwyn_tui.providers.exchange import Exchange
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
 
 _SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
@@ -29,6 +31,12 @@ CUT_BY_SERVER = (
     "{server} counted {counted:,} tokens of a prompt that has at least {whole:,}: it seems to have"
     " cut its front off, and the model may have forgotten the beginning. Set the model's context"
     " (num_ctx on Ollama) to what the server really holds."
+)
+
+THINKING_LEFT_OUT = (
+    "{server} leaves the thinking of earlier runs out of what {model} reads: its chat template does"
+    " so. From there on, the first request of each run is read anew; `nodwyn cache` calls that"
+    " `template`."
 )
 
 REMEDIES = (
@@ -53,6 +61,7 @@ class _Sending:
 
     exchange: Exchange
     request: ev.LlmRequest
+    prediction: Prediction
     began: float
     first_ms: int | None = None
 
@@ -140,7 +149,7 @@ class Asker:
         conversation, target = self._conversation, self._target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
-        prediction, trail = conversation.forecast.predict(window, target)
+        prediction, prompt = conversation.forecast.predict(window, target, shape, self._clock.now())
         request, *_ = conversation.append(
             ev.LlmRequest(
                 model=target.ref,
@@ -155,10 +164,10 @@ class Asker:
             must=True,
         )
         assert isinstance(request, ev.LlmRequest), "the log gives back what it was given"
-        conversation.forecast.sent(request, trail)
+        conversation.forecast.sent(request, prompt)
         self._emit(up.RequestSent(seq=request.seq, model=target.ref.name))
         self._emit(conversation.meter(target, window))
-        return _Sending(exchange, request, self._clock.monotonic())
+        return _Sending(exchange, request, prediction, self._clock.monotonic())
 
     async def _stream(self, sending: _Sending) -> Answer:
         exchange = sending.exchange
@@ -228,7 +237,7 @@ class Asker:
             ),
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq))
-        self._watch_for_a_cut(sending.request, reply)
+        self._watch_the_count(sending, reply.usage)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         # From now on the model sees its own call with a marker in the secret's place.
@@ -238,15 +247,17 @@ class Asker:
         )
         return Answer(response, made, originals)
 
-    def _watch_for_a_cut(self, request: ev.LlmRequest, reply: Reply) -> None:
-        """An appended prompt that counts fewer tokens than the one before was cut by the server,
-        without a word (PRV-7).
+    def _watch_the_count(self, sending: _Sending, usage: Usage) -> None:
+        """An appended prompt that counts fewer tokens than the one before: earlier thinking left it
+        by the model's template, else the server cut it without a word (PRV-7).
         """
-        whole, counted = request.predicted_cached, reply.usage.prompt_tokens
-        if request.prefix_ended_by is None and whole and counted and counted < whole:
-            text = CUT_BY_SERVER.format(
-                server=self._target.ref.server, counted=counted, whole=whole
-            )
+        whole, counted = sending.request.predicted_cached, usage.prompt_tokens
+        server = self._target.ref.server
+        if leaves_thinking_out(sending.prediction, usage):
+            text = THINKING_LEFT_OUT.format(server=server, model=self._target.ref.name)
+            self._conversation.append(ev.Note(text=text, audience="person", why=TEMPLATE))
+        elif sending.request.prefix_ended_by is None and whole and counted and counted < whole:
+            text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
             self._conversation.append(ev.Note(text=text, audience="person", why="cut"))
 
     def _ms_since(self, began: float) -> int:

@@ -3,16 +3,19 @@ counts of a prompt were from the estimate.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
-from nodwyn_tui.window import prefix
-from nodwyn_tui.window.build import Window
+from nodwyn_tui.providers.cache_life import cache_life
+from nodwyn_tui.system.clock import moment
+from nodwyn_tui.window import prefix, prompts
+from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
-from nodwyn_tui.window.prefix import Prediction, Sent
+from nodwyn_tui.window.prefix import Cache, New, Prediction
+from nodwyn_tui.window.prompts import HEAD, Prompt, Sent, prompt_of
 from nodwyn_tui.window.replay import replay
-from nodwyn_tui.window.tape import Trail
 from nodwyn_tui.window.watch import Watch
 
 Exchange = tuple[ev.LlmRequest, ev.LlmResponse]
@@ -28,9 +31,13 @@ class Forecast:
         self._seen = 0
         self._sent: list[Sent] = []
         self._asked: dict[int, ev.LlmRequest] = {}
-        self._trails: dict[int, Trail] = {}
-        self._untraced: dict[str, Exchange] = {}
-        """By origin, the last exchange of an earlier process: its prompt is not known."""
+        self._prompts: dict[int, Prompt] = {}
+        self._untraced: dict[str, tuple[Exchange, Exchange]] = {}
+        """By origin, exchanges of an earlier process, whose prompts are not known: that which the
+        last run began with, and the last."""
+        self._rewriting: set[str] = set()
+        """Origins whose template leaves the thinking of earlier runs out."""
+        self._last_origin = ""
         self._ratios: dict[str, float] = {}
 
     def feed(self, event: ev.Event) -> None:
@@ -42,11 +49,15 @@ class Forecast:
         match event:
             case ev.LlmRequest():
                 self._asked[event.seq] = event
+                if event.prefix_ended_by == prefix.TEMPLATE:
+                    self._rewriting.add(event.model.origin)
             case ev.LlmResponse() if event.req in self._asked:
                 self._answered(self._asked.pop(event.req), event)
             case ev.LlmError():
                 self._asked.pop(event.req, None)
-                self._trails.pop(event.req, None)
+                self._prompts.pop(event.req, None)
+            case ev.Note(why=prefix.TEMPLATE):
+                self._rewriting.add(self._last_origin)
             case ev.SessionResume():
                 self._asked.clear()  # what an earlier process left open gets no reply any more
             case _:
@@ -61,29 +72,37 @@ class Forecast:
         """
         for event in events:
             self.feed(event)
-        for request, reply in sorted(self._untraced.values(), key=lambda each: each[0].seq):
+        for request, reply in self._to_rebuild():
             try:
                 window = replay(events, request.seq)
             except ReplayError:
                 continue  # it needs an event that is not there; nothing is predicted from it
-            self._keep(request, window.trail, reply)
+            self._keep(request, prompt_of(window), reply)
+        self._forget_rebuilt()
 
-    def predict(self, window: Window, target: Target) -> tuple[Prediction, Trail]:
-        """The prediction for a request, and its trail for `sent`."""
-        made = window.trail
-        prediction = prefix.predict(
-            self._sent,
-            made,
-            (target.ref.origin, target.parameters),
-            self._watch,
-            one_slot=target.one_slot,
-            trimmed=bool(window.newly),
+    def predict(
+        self, window: Window, target: Target, shape: Shape, now: datetime
+    ) -> tuple[Prediction, Prompt]:
+        """The prediction for a request that is sent `now`, and its prompt for `sent`."""
+        origin, prompt = target.ref.origin, prompt_of(window)
+        new = New(
+            prompt=prompt,
+            origin=origin,
+            parameters=target.parameters,
+            trimmed=_first_elided(window),
+            withheld=frozenset(shape.withheld.items()),
         )
-        return prediction, made
+        cache = Cache(
+            one_slot=target.one_slot,
+            asked=target.asks_for_cache,
+            expired=self._has_expired(target, now),
+            rewrites=origin in self._rewriting,
+        )
+        return prefix.predict(self._sent, new, self._watch, cache), prompt
 
-    def sent(self, request: ev.LlmRequest, made: Trail) -> None:
+    def sent(self, request: ev.LlmRequest, prompt: Prompt) -> None:
         """A request went out; its reply will say what the prompt was."""
-        self._trails[request.seq] = made
+        self._prompts[request.seq] = prompt
 
     def calibration(self, origin: str) -> float:
         """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
@@ -91,23 +110,52 @@ class Forecast:
         """
         return self._ratios.get(origin, 1.0)
 
+    def _has_expired(self, target: Target, now: datetime) -> bool:
+        """Whether the server has likely let go of all since the last reply."""
+        last = next((s for s in reversed(self._sent) if s.origin == target.ref.origin), None)
+        if last is None or (at := moment(last.at)) is None:
+            return False
+        life = cache_life(target.ref.provider, last.parameters)
+        return life is not None and (now - at).total_seconds() >= life
+
     def _answered(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
+        self._last_origin = request.model.origin
         self._calibrate(request, reply)
-        made = self._trails.pop(request.seq, None)
-        if made is not None:
-            self._keep(request, made, reply)
+        origin, prompt = request.model.origin, self._prompts.pop(request.seq, None)
+        if prompt is not None:
+            self._untraced.pop(origin, None)
+            self._keep(request, prompt, reply)
             return
-        self._untraced[request.model.origin] = (request, reply)
+        began, _ = self._untraced.get(origin, ((request, reply), None))
+        began = began if began[0].run == request.run else (request, reply)
+        self._untraced[origin] = (began, (request, reply))
         self._watch_only_these()
 
-    def _keep(self, request: ev.LlmRequest, made: Trail, reply: ev.LlmResponse) -> None:
-        self._untraced.pop(request.model.origin, None)
-        sent = prefix.sent(request, made, reply.usage.prompt_tokens)
-        self._sent = prefix.remember(self._sent, sent)
+    def _to_rebuild(self) -> list[Exchange]:
+        """The last exchange with each origin, and that which its run began with where a template
+        makes the next request go back to it; in the order of the log.
+        """
+        found = {last[0].seq: last for _, last in self._untraced.values()}
+        found |= {
+            began[0].seq: began
+            for origin, (began, _) in self._untraced.items()
+            if origin in self._rewriting
+        }
+        return [found[seq] for seq in sorted(found)]
+
+    def _keep(self, request: ev.LlmRequest, prompt: Prompt, reply: ev.LlmResponse) -> None:
+        sent = prompts.sent(request, prompt, reply.usage.prompt_tokens, reply.at)
+        self._sent = prompts.remember(self._sent, sent)
         self._watch_only_these()
+
+    def _forget_rebuilt(self) -> None:
+        known = {sent.seq for sent in self._sent}
+        for origin, (_, (last, _)) in list(self._untraced.items()):
+            if last.seq in known:
+                del self._untraced[origin]
 
     def _watch_only_these(self) -> None:
-        untraced = (request.seq for request, _ in self._untraced.values())
+        untraced = (each[0].seq for pair in self._untraced.values() for each in pair)
         self._watch.keep({*(sent.seq for sent in self._sent), *untraced, *self._asked})
 
     def _calibrate(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
@@ -115,3 +163,10 @@ class Forecast:
             ratio = min(reply.usage.prompt_tokens / max(request.estimate, 1), BYTES_PER_TOKEN)
             origin = request.model.origin
             self._ratios[origin] = max(self._ratios.get(origin, 0.0), ratio)
+
+
+def _first_elided(window: Window) -> int | None:
+    """How many pieces stand before the first that the request newly elides; `None` for none."""
+    newly = frozenset(window.newly)
+    elided = (HEAD + at for at, entry in enumerate(window.entries) if entry.seq in newly)
+    return next(elided, None) if newly else None

@@ -38,3 +38,8 @@ class Target:
     def one_slot(self) -> bool:
         """Whether the server keeps only the last prompt it read."""
         return self.ref.provider == "ollama"
+
+    @property
+    def asks_for_cache(self) -> bool:
+        """Whether a prompt is cached at all: Anthropic's protocol does so where it is asked to."""
+        return self.ref.provider != "anthropic" or self.parameters.cache_control is not None

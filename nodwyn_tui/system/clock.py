@@ -30,3 +30,12 @@ class SystemClock:
 def stamp(moment: datetime) -> str:
     """ISO 8601 in UTC with milliseconds and `Z`, as log lines bear it."""
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def moment(stamped: str) -> datetime | None:
+    """The time that a log line bears; `None` where it bears none that can be read."""
+    try:
+        found = datetime.fromisoformat(stamped)
+    except ValueError:
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

@@ -1,123 +1,138 @@
-"""What two requests share, and what ended it (ENG-28): the cache arithmetic."""
+"""What the cache should hold of a request, and what ended that part (ENG-28): the arithmetic."""
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.events import LlmRequest, Parameters
-from nodwyn_tui.window.tape import Trail
+from nodwyn_tui.domain.events import Parameters
+from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.window.blocks import Withheld
+from nodwyn_tui.window.prompts import HEAD, Prompt, Sent, shared
 from nodwyn_tui.window.watch import TRIM, Watch
 
 FIRST = "first"
+TEMPLATE = "template"
 
-REMEMBERED = 8
-"""Requests an origin that are compared with: a cache that old is gone, or was never there."""
+COUNTED_OFF = 1.5
+"""By how much a count of tokens may be off that is taken from bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """A request that went out. `tokens` is what its reply reported for the prompt, else the
-    estimate; `aside` says that it asked for a handover note, in a message that may be taken back.
+class New:
+    """The request that is to be sent: `trimmed` counts the pieces before what it newly elides,
+    `withheld` names the images that it does not carry, and why.
     """
 
-    seq: int
-    server: str
+    prompt: Prompt
     origin: str
     parameters: Parameters
-    trail: Trail
-    tokens: int
-    aside: bool = False
+    trimmed: int | None = None
+    withheld: Withheld = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cache:
+    """What is known of the server's cache: whether it holds only the last prompt, was asked for
+    where the protocol wants that, has likely let go of all; and whether the chat template is known
+    to leave the thinking before the last message of a user out (`rewrites`).
+    """
+
+    one_slot: bool = False
+    asked: bool = True
+    expired: bool = False
+    rewrites: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rewritten:
+    """What a template that leaves earlier thinking out makes of a prediction: the pieces and the
+    tokens that the cache still holds, and how many tokens of thinking leave the earlier prompt.
+    """
+
+    pieces: int
+    cached: int
+    gone: int
 
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """Tokens that the cache should hold (`None` on a session's first request), and the event that
-    ended the identical part (`None`: the earlier request is a whole prefix of this one).
+    """Tokens that the cache should hold (`None` on a session's first request), the event that
+    ended the identical part (`None`: the earlier request is a whole prefix of this one), and how
+    many pieces the cache should hold. `rewritten` is there where such a template, which is not
+    known of yet, would change that.
     """
 
     cached: int | None
     ended_by: str | None
+    pieces: int = 0
+    rewritten: Rewritten | None = None
 
 
-def predict(  # noqa: PLR0913 - each is a fact of its own about the request or its server
-    earlier: Sequence[Sent],
-    new: Trail,
-    model: tuple[str, Parameters],
-    watch: Watch,
-    *,
-    one_slot: bool,
-    trimmed: bool,
-    withheld: Mapping[str, str] | None = None,
-    asked: bool = True,
-    expired: bool = False,
-) -> Prediction:
-    """What the cache should hold of `new`.
-
-    `earlier` is in order of sending; `model` the origin and parameters of the new request; `watch`
-    has read the log and still knows the earlier ones. A one-slot server holds only the last request
-    to it; `trimmed` says that this request newly elided something, `withheld` which images it does
-    not carry, and why; `asked` whether the cache was asked for where a server wants that, `expired`
-    whether it has likely let go of all.
+def predict(earlier: Sequence[Sent], new: New, watch: Watch, cache: Cache) -> Prediction:
+    """What the cache should hold of `new`. `earlier` is in order of sending; `watch` has read the
+    log so far, and knows them.
     """
     if not earlier:
         return Prediction(None, FIRST)
-    origin, parameters = model
-    same = [sent for sent in earlier if sent.origin == origin]
-    if not same or (one_slot and _last_to(same[-1].server, earlier).origin != origin):
+    same = [sent for sent in earlier if sent.origin == new.origin]
+    if not same or (cache.one_slot and _last_to(same[-1].server, earlier).origin != new.origin):
         return Prediction(0, "model_switch")
-    alike = [sent for sent in same if _wire(sent.parameters) == _wire(parameters)]
-    if not alike or (one_slot and alike[-1] is not same[-1]):
+    alike = [sent for sent in same if _wire(sent.parameters) == _wire(new.parameters)]
+    if not alike or (cache.one_slot and alike[-1] is not same[-1]):
         return Prediction(0, "parameter_switch")
-    if expired:
+    if cache.expired:
         return Prediction(0, "likely_expiry")
-    best = alike[-1] if one_slot else _best(alike, new)
-    held, whole = shared(best.trail, new), best.trail[-1].end
-    cached = best.tokens * held // whole if asked else 0
-    if held == whole:
-        return Prediction(cached, None)
-    ended_by = watch.ended(best.seq, frozenset((withheld or {}).items()))
-    if best.aside and trimmed and ended_by == "rewind":
-        ended_by = TRIM  # what was taken back stood at the end; the trim is felt before it
-    if ended_by is None:
-        is_other = best.trail[:2] != new[:2] and not trimmed
-        ended_by = "parameter_switch" if is_other else TRIM
-    return Prediction(cached, ended_by)
+    best = alike[-1] if cache.one_slot else _best(alike, new.prompt)
+    made = _compared(best, new, watch, alike)
+    if cache.rewrites and made.rewritten:
+        made = Prediction(made.rewritten.cached, TEMPLATE, made.rewritten.pieces)
+    return made if cache.asked else Prediction(0, made.ended_by)
 
 
-def sent(event: LlmRequest, trail: Trail, reported: int | None) -> Sent:
-    """What is remembered of a request once its reply said what the prompt was."""
-    return Sent(
-        seq=event.seq,
-        server=event.model.server,
-        origin=event.model.origin,
-        parameters=event.parameters,
-        trail=trail,
-        tokens=reported or event.estimate,
-        aside=event.purpose == "handover",
+def leaves_thinking_out(prediction: Prediction, usage: Usage) -> bool:
+    """Whether a reply's count shows that the server's template leaves earlier thinking out: a
+    prompt that was only added to got shorter, by no more than there was of it.
+    """
+    was, now, rewritten = prediction.cached, usage.prompt_tokens, prediction.rewritten
+    if not (was and now and rewritten) or prediction.ended_by is not None:
+        return False
+    return 0 < was - now <= rewritten.gone * COUNTED_OFF
+
+
+def _compared(best: Sent, new: New, watch: Watch, alike: Sequence[Sent]) -> Prediction:
+    held = shared(best.prompt.trail, new.prompt.trail)
+    ended_by = None
+    if held < best.prompt.pieces:
+        ended_by = TRIM if held == new.trimmed else watch.ended(best.seq, new.withheld)
+        ended_by = ended_by or ("parameter_switch" if held < HEAD else TRIM)
+    return Prediction(best.tokens_of(held), ended_by, held, _rewritten(best, new, held, alike))
+
+
+def _rewritten(best: Sent, new: New, held: int, alike: Sequence[Sent]) -> Rewritten | None:
+    """The identical part up to thinking that stands before the last message of a user now, and did
+    not when `best` was sent.
+    """
+    first, whole = best.prompt.thought, best.prompt.trail
+    if not first < min(held, new.prompt.asked):
+        return None
+    counted = (
+        sent.tokens
+        for sent in alike
+        if (sent.prompt.pieces, sent.prompt.trail[-1]) == (first, whole[first - 1])
+    )
+    return Rewritten(
+        pieces=first,
+        cached=next(counted, best.tokens_of(first)),
+        gone=best.tokens * best.prompt.thinking // whole[-1].end,
     )
 
 
-def remember(earlier: Sequence[Sent], new: Sent) -> list[Sent]:
-    """`earlier` and `new`, as far back as is worth comparing with: what is kept does not grow with
-    the session.
+def _best(alike: Sequence[Sent], new: Prompt) -> Sent:
+    """The latest of those that share most with `new`; what asked for a note is no cause before
+    others.
     """
-    same = [sent for sent in earlier if sent.origin == new.origin]
-    dropped = same[: max(len(same) + 1 - REMEMBERED, 0)]
-    return [*(sent for sent in earlier if sent not in dropped), new]
-
-
-def shared(old: Trail, new: Trail) -> int:
-    """Bytes of the leading pieces that are identical. A mark names all before it: where two differ,
-    so do all behind.
-    """
-    count = min(len(old), len(new))
-    same = bisect_left(range(count), 1, key=lambda at: old[at] != new[at])
-    return old[same - 1].end if same else 0
-
-
-def _best(alike: Sequence[Sent], new: Trail) -> Sent:
-    """The latest of those that share most with `new`."""
-    return max(reversed(alike), key=lambda sent: (shared(sent.trail, new), not sent.aside))
+    return max(
+        reversed(alike), key=lambda sent: (shared(sent.prompt.trail, new.trail), not sent.aside)
+    )
 
 
 def _last_to(server: str, earlier: Sequence[Sent]) -> Sent:

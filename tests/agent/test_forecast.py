@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from nodwyn_tui.agent.forecast import Forecast
 from nodwyn_tui.agent.target import Target
@@ -10,18 +13,21 @@ from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.providers.base import Endpoint
 from nodwyn_tui.providers.provider import Provider
 from nodwyn_tui.system.clock import SystemClock
-from nodwyn_tui.window.build import Window
+from nodwyn_tui.window.build import ORDINARY, Window
 from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.prefix import Prediction
 from nodwyn_tui.window.sizes import Wanted
 from tests.builders import MODEL, LogBuilder
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+"""When the builder's events happen."""
 
-def target() -> Target:
+
+def target(provider: str = "openai", **parameters: str) -> Target:
     endpoint = Endpoint(server="s", provider="openai", base_url="http://127.0.0.1:9/v1")
     return Target(
-        ref=MODEL,
-        parameters=ev.Parameters(),
+        ref=replace(MODEL, provider=provider),
+        parameters=ev.Parameters(**parameters),
         provider=Provider(endpoint, clock=SystemClock()),
         context=3_500,
         context_from="test",
@@ -33,12 +39,14 @@ def target() -> Target:
 
 
 def predicted(forecast: Forecast, window: Window) -> Prediction:
-    return forecast.predict(window, target())[0]
+    return forecast.predict(window, target(), ORDINARY, NOW)[0]
 
 
-def exchange(log: LogBuilder, text: str, tokens: int) -> None:
+def exchange(log: LogBuilder, text: str, tokens: int, asked: Target | None = None) -> None:
+    asked = asked or target()
     log.user(text)
     request, _ = log.request()
+    log.events[-1] = replace(request, model=asked.ref, parameters=asked.parameters)
     reply = log.reply("ok", req=request.seq)
     log.events[-1] = replace(reply, usage=Usage(prompt_tokens=tokens))
 
@@ -108,4 +116,56 @@ def test_what_came_after_the_earlier_request_counts_as_it_is_fed() -> None:
     log.user("three")
     for event in log.events:
         forecast.feed(event)
-    assert predicted(forecast, log.window()) == Prediction(400, None)
+    now = predicted(forecast, log.window())
+    assert (now.cached, now.ended_by) == (400, None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "idle_s", "ended_by"),
+    [
+        (target("ollama"), 299, None),
+        (target("ollama"), 300, "likely_expiry"),
+        (target("ollama", keep_alive="30m"), 1799, None),
+        (target("ollama", keep_alive="1h30m"), 5400, "likely_expiry"),
+        (target("ollama", keep_alive="20"), 20, "likely_expiry"),
+        (target("ollama", keep_alive="0"), 0, "likely_expiry"),
+        (target("ollama", keep_alive="-1"), 10**7, None),
+        (target("ollama", keep_alive="-1m"), 10**7, None),
+        (target("openai", cache_control="ephemeral"), 299, None),
+        (target("openai", cache_control="ephemeral"), 300, "likely_expiry"),
+        (target("anthropic", cache_control="1h"), 3599, None),
+        (target("anthropic", cache_control="1h"), 3600, "likely_expiry"),
+        (target("responses", cache_control="12h"), 43_200, "likely_expiry"),
+        (target("openai"), 10**7, None),
+        (target("responses"), 10**7, None),
+        (target("ollama"), -60, None),
+    ],
+)
+def test_expiry_is_likely_after_the_lifetime_that_the_server_documents(
+    asked: Target, idle_s: int, ended_by: str | None
+) -> None:
+    """ENG-28: where nothing is promised, nothing is said; a clock put back ends nothing."""
+    log = LogBuilder()
+    exchange(log, "one", 300, asked)
+    log.user("two")
+    now = NOW + timedelta(seconds=idle_s)
+    prediction, _ = recalled(log.events).predict(log.window(), asked, ORDINARY, now)
+    assert (prediction.cached, prediction.ended_by) == ((0 if ended_by else 300), ended_by)
+
+
+def test_cache_that_was_not_asked_for_holds_nothing() -> None:
+    log, asked = LogBuilder(), target("anthropic")
+    exchange(log, "one", 300, asked)
+    log.user("two")
+    prediction, _ = recalled(log.events).predict(log.window(), asked, ORDINARY, NOW)
+    assert (prediction.cached, prediction.ended_by) == (0, None)
+
+
+def test_time_that_cannot_be_read_expires_nothing() -> None:
+    log, asked = LogBuilder(), target("ollama")
+    exchange(log, "one", 300, asked)
+    log.events = [replace(event, at="yesterday") for event in log.events]
+    log.user("two")
+    later = NOW + timedelta(days=9)
+    prediction, _ = recalled(log.events).predict(log.window(), asked, ORDINARY, later)
+    assert prediction.cached == 300

@@ -13,7 +13,8 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe, WindowLimits
 from nodwyn_tui.window.build import Window, build
-from nodwyn_tui.window.prefix import Prediction, Sent, predict, remember, sent
+from nodwyn_tui.window.prefix import Cache, New, Prediction, predict
+from nodwyn_tui.window.prompts import Sent, prompt_of, remember, sent
 from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.watch import Watch
 
@@ -93,13 +94,13 @@ class Session:
         self.events.append(request)
         self.rolling.feed(request)
         self.watch.feed(request)
-        self.earlier = remember(self.earlier, sent(request, window.trail, window.estimate))
+        self.earlier = remember(self.earlier, sent(request, prompt_of(window), window.estimate))
         self.watch.keep({sent.seq for sent in self.earlier})
         return took
 
     def predict(self, window: Window) -> Prediction:
-        model = MODEL.origin, PARAMETERS
-        return predict(self.earlier, window.trail, model, self.watch, one_slot=False, trimmed=False)
+        new = New(prompt=prompt_of(window), origin=MODEL.origin, parameters=PARAMETERS)
+        return predict(self.earlier, new, self.watch, Cache())
 
     def scratch(self) -> float:
         """Seconds for the same from nothing."""

@@ -16,7 +16,8 @@ class ChatServer(FakeServer):
     """`with ChatServer([say("hello"), call("fs-read", {"path": "a.txt"})]) as server: ...`
 
     `flavour` is the kind of server, `key` what it wants as a bearer token ('' nothing), `context`
-    its size in tokens, `props` whether it has llama.cpp's `/props`, `entry` more of its listing.
+    its size in tokens, `props` whether it has llama.cpp's `/props`, `entry` more of its listing,
+    `forgetful` whether its template leaves earlier thinking out.
     """
 
     chat_path = "/v1/chat/completions"
@@ -33,12 +34,13 @@ class ChatServer(FakeServer):
         key: str = "",
         props: bool = False,
         entry: Mapping[str, Any] | None = None,
+        forgetful: bool = False,
         repeat: bool = False,
         host: str = "127.0.0.1",
     ) -> None:
         super().__init__(script, repeat=repeat, host=host)
         self.model, self.flavour, self.context, self.key = model, flavour, context, key
-        self.cache = PrefixCache(cache)
+        self.cache = PrefixCache(cache, forgetful=forgetful)
         self._props, self._entry = props, entry
 
     @property

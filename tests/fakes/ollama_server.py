@@ -17,9 +17,9 @@ class OllamaServer(FakeServer):
     """`with OllamaServer([say("hello")]) as server: ...`
 
     `context` is the model's own; `default_context` what it is loaded with where a request names no
-    `num_ctx`. `native` calls stand in the last line, others in one of their own. `reloads` counts
-    the times that a changed `num_ctx` or `shift` threw the cache away, `truncated` the prompts
-    that were cut without a word.
+    `num_ctx`; a `forgetful` template leaves earlier thinking out. `native` calls stand in the last
+    line, others in one of their own. `reloads` counts the times that a changed `num_ctx` or `shift`
+    threw the cache away, `truncated` the prompts that were cut without a word.
     """
 
     chat_path = "/api/chat"
@@ -34,6 +34,7 @@ class OllamaServer(FakeServer):
         default_context: int = 4096,
         capabilities: Sequence[str] = ("completion", "tools", "thinking"),
         native: bool = True,
+        forgetful: bool = False,
         repeat: bool = False,
         host: str = "127.0.0.1",
     ) -> None:
@@ -42,7 +43,7 @@ class OllamaServer(FakeServer):
         self.default_context, self.capabilities = default_context, list(capabilities)
         self.loaded: tuple[int, bool] | None = None
         self.reloads = self.truncated = 0
-        self.cache = PrefixCache("slot")
+        self.cache = PrefixCache("slot", forgetful=forgetful)
 
     def chat(self, request: Received) -> Item | tuple[int, Any]:
         body = request.body

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 CacheKind = Literal["slot", "blocks", "off"]
 BYTES_A_TOKEN = 4
+THINKING = ("thinking", "reasoning", "reasoning_content")
 
 
 @dataclass(frozen=True)
@@ -20,16 +21,17 @@ class Counted:
 class PrefixCache:
     """`slot`: the last prompt's prefix, as llama.cpp keeps it. `blocks`: the longest prefix of any
     earlier prompt, from 1,024 tokens on and in steps of 128, as hosted servers document it. At
-    least one token of every prompt is read anew.
+    least one token of every prompt is read anew. A `forgetful` template leaves out the thinking
+    that stands before the last message of a user.
     """
 
-    def __init__(self, kind: CacheKind) -> None:
-        self._kind = kind
+    def __init__(self, kind: CacheKind, *, forgetful: bool = False) -> None:
+        self._kind, self._forgetful = kind, forgetful
         self._seen: list[bytes] = []
 
     def count(self, body: Mapping[str, Any]) -> Counted:
         """Counts a request's prompt, and remembers it."""
-        prompt = prompt_bytes(body)
+        prompt = prompt_bytes(without_thinking(body) if self._forgetful else body)
         total = -(-len(prompt) // BYTES_A_TOKEN)
         shared = max((shared_bytes(prompt, old) for old in self._seen), default=0)
         cached = min(shared // BYTES_A_TOKEN, total - 1)
@@ -66,3 +68,14 @@ def prompt_bytes(body: Mapping[str, Any]) -> bytes:
     messages: Sequence[Any] = body.get("messages") or []
     pieces = [body.get("tools") or [], *messages]
     return b"\n".join(json.dumps(piece, sort_keys=True).encode() for piece in pieces)
+
+
+def without_thinking(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request without the thinking before the last message of a user."""
+    messages: Sequence[Any] = body.get("messages") or []
+    last = max((n for n, each in enumerate(messages) if each["role"] == "user"), default=0)
+    kept = [
+        {name: each[name] for name in each if name not in THINKING} if at < last else each
+        for at, each in enumerate(messages)
+    ]
+    return {**body, "messages": kept}

@@ -2,20 +2,36 @@
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
-from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.parts import Call, Thinking
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, build
 from nodwyn_tui.window.contexts import Place
-from nodwyn_tui.window.prefix import REMEMBERED, Prediction, Sent, predict, remember, sent, shared
+from nodwyn_tui.window.prefix import Cache, New, Prediction, leaves_thinking_out, predict
+from nodwyn_tui.window.prompts import (
+    HEAD,
+    REMEMBERED,
+    Sent,
+    prompt_of,
+    remember,
+    sent,
+    shared,
+)
 from nodwyn_tui.window.watch import Watch
 from tests.builders import MODEL, LogBuilder
 
 PARAMETERS = Parameters()
+
+
+class Foretold(NamedTuple):
+    cached: int | None
+    ended_by: str | None
 
 
 def watching(events: Sequence[ev.Event]) -> Watch:
@@ -32,27 +48,30 @@ def ask(
     reported: int | None = 300,
     origin: str = MODEL.origin,
     parameters: Parameters = PARAMETERS,
-    one_slot: bool = False,
     shape: Shape = ORDINARY,
     purpose: ev.Purpose = "turn",
-) -> Prediction:
+    **cache: bool,
+) -> Foretold:
     """Predicts the next request, then remembers it."""
     event, window = log.request(shape, purpose)
-    prediction = predict(
-        earlier, window.trail, (origin, parameters), watching(log.events[:-1]),
-        one_slot=one_slot, trimmed=bool(window.newly), withheld=shape.withheld,
+    prompt = prompt_of(window)
+    first = next((n for n, e in enumerate(window.entries, HEAD) if e.seq in window.newly), None)
+    new = New(
+        prompt=prompt, origin=origin, parameters=parameters, trimmed=first,
+        withheld=frozenset(shape.withheld.items()),
     )  # fmt: skip
+    prediction = predict(earlier, new, watching(log.events[:-1]), Cache(**cache))
     event = dataclasses.replace(
         event, model=dataclasses.replace(MODEL, origin=origin), parameters=parameters
     )
-    earlier[:] = remember(earlier, sent(event, window.trail, reported))
-    return prediction
+    earlier[:] = remember(earlier, sent(event, prompt, reported))
+    return Foretold(prediction.cached, prediction.ended_by)
 
 
 def test_first_request_predicts_nothing() -> None:
     log = LogBuilder()
     log.user()
-    assert ask(log, []) == Prediction(None, "first")
+    assert ask(log, []) == Foretold(None, "first")
 
 
 def test_appended_request_reads_the_whole_earlier_prompt() -> None:
@@ -61,7 +80,7 @@ def test_appended_request_reads_the_whole_earlier_prompt() -> None:
     ask(log, earlier, reported=321)
     log.reply("ok")
     log.user()
-    assert ask(log, earlier) == Prediction(321, None)
+    assert ask(log, earlier) == Foretold(321, None)
 
 
 def test_without_a_report_the_estimate_stands_in() -> None:
@@ -71,7 +90,7 @@ def test_without_a_report_the_estimate_stands_in() -> None:
     ask(log, earlier, reported=None)
     log.reply("ok")
     log.user()
-    assert ask(log, earlier) == Prediction(estimate, None)
+    assert ask(log, earlier) == Foretold(estimate, None)
 
 
 def test_trim_is_named_and_only_what_stands_before_it_counts() -> None:
@@ -98,15 +117,15 @@ def test_clear_resume_and_switches_are_named() -> None:
     assert (cleared.cached or 0) > 0, "the system text and the catalogue are still there"
     log.reply("ok")
     log.user("other")
-    assert ask(log, earlier, origin="t/other") == Prediction(0, "model_switch")
+    assert ask(log, earlier, origin="t/other") == Foretold(0, "model_switch")
     log.reply("ok")
     log.user("back")
     assert ask(log, earlier).ended_by is None, "the first origin still has its own prefix"
     changed = ask(log, earlier, parameters=Parameters(num_ctx=9))
-    assert changed == Prediction(0, "parameter_switch")
+    assert changed == Foretold(0, "parameter_switch")
 
 
-def asked_for_a_note(one_slot: bool) -> tuple[LogBuilder, list[Sent], ev.Note, Prediction]:
+def asked_for_a_note(one_slot: bool) -> tuple[LogBuilder, list[Sent], ev.Note, Foretold]:
     """A session over its mark in which a handover note was asked for, with headroom."""
     log, earlier = LogBuilder(), []
     log.user()
@@ -126,7 +145,7 @@ def asked_for_a_note(one_slot: bool) -> tuple[LogBuilder, list[Sent], ev.Note, P
 def test_a_compaction_is_named_and_reads_the_prompt_it_replaces(one_slot: bool) -> None:
     """AGT-16: the request for the note reads all from the cache; the next one begins anew."""
     log, earlier, _, made = asked_for_a_note(one_slot)
-    assert made == Prediction(300, None)
+    assert made == Foretold(300, None)
     log.hand_over("the note")
     assert ask(log, earlier, one_slot=one_slot).ended_by == "compaction"
 
@@ -151,10 +170,10 @@ def test_a_note_asked_for_in_vain_costs_no_prefix(one_slot: bool) -> None:
     whole = log.window().tape.trail[-1].end
     log.rewind(asked.seq, "undo")
     after = ask(log, earlier, one_slot=one_slot)
-    assert after == Prediction(600 * log.window().tape.trail[-1].end // whole, "rewind")
+    assert after == Foretold(600 * log.window().tape.trail[-1].end // whole, "rewind")
 
 
-def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) -> Prediction:
+def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) -> Foretold:
     """What is predicted after a change, with a resume and another request's worth behind it."""
     log, earlier = LogBuilder(protected=1), []
     log.image("ab")
@@ -199,7 +218,7 @@ def test_change_of_what_came_later_ends_nothing() -> None:
     ask(log, earlier, reported=500)
     log.reply(Call("a", "shell", "{}"))
     log.fold(log.result("a").seq)
-    assert ask(log, earlier) == Prediction(500, None)
+    assert ask(log, earlier) == Foretold(500, None)
 
 
 def test_summary_and_withheld_image_are_named() -> None:
@@ -222,7 +241,7 @@ def test_image_that_is_withheld_from_the_first_on_ends_nothing() -> None:
     log.reply("ok")
     log.image("cd")
     withheld = Shape(withheld={"cd": "no-vision"})
-    assert ask(log, earlier, shape=withheld) == Prediction(500, None)
+    assert ask(log, earlier, shape=withheld) == Foretold(500, None)
 
 
 def test_other_tools_are_a_switch_of_parameters() -> None:
@@ -248,21 +267,17 @@ def test_trim_of_a_request_that_got_no_reply_is_named() -> None:
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
-        ({"asked": False}, Prediction(0, None)),
-        ({"expired": True}, Prediction(0, "likely_expiry")),
+        ({"asked": False}, Foretold(0, None)),
+        ({"expired": True}, Foretold(0, "likely_expiry")),
     ],
     ids=["not asked for", "expired"],
 )
-def test_cache_that_holds_nothing(facts: dict[str, bool], expected: Prediction) -> None:
+def test_cache_that_holds_nothing(facts: dict[str, bool], expected: Foretold) -> None:
     log, earlier = LogBuilder(), []
     log.user()
     ask(log, earlier)
     log.reply("ok")
-    window = log.window()
-    model = MODEL.origin, PARAMETERS
-    assert predict(
-        earlier, window.trail, model, watching(log.events), one_slot=False, trimmed=False, **facts
-    ) == expected  # fmt: skip
+    assert ask(log, earlier, **facts) == expected
 
 
 def test_what_is_remembered_does_not_grow_with_the_session() -> None:
@@ -272,7 +287,8 @@ def test_what_is_remembered_does_not_grow_with_the_session() -> None:
         ask(log, earlier, origin="s/m-1" if step % 3 else "t/other")
         log.reply("ok")
     assert [sent.origin for sent in earlier].count("s/m-1") == REMEMBERED
-    assert [sent.origin for sent in earlier].count("t/other") == REMEMBERED
+    began = 1
+    assert [sent.origin for sent in earlier].count("t/other") == REMEMBERED + began
     assert [sent.seq for sent in earlier] == sorted(sent.seq for sent in earlier)
 
 
@@ -284,8 +300,8 @@ def test_shared_part_is_that_of_the_leading_pieces() -> None:
     for text in ("a", "x", "c"):
         other.user(text)
     one, two = log.window().trail, other.window().trail
-    assert shared(one, two) == one[2].end
-    assert shared(one, one) == one[-1].end
+    assert shared(one, two) == HEAD + 1
+    assert shared(one, one) == HEAD + 3
     assert shared(one, LogBuilder(system="Other.").window().trail) == 0
 
 
@@ -294,7 +310,7 @@ def test_model_that_took_the_slot_leaves_nothing() -> None:
     log.user()
     ask(log, earlier, one_slot=True)
     ask(log, earlier, one_slot=True, origin="s/m-2")
-    assert ask(log, earlier, one_slot=True) == Prediction(0, "model_switch")
+    assert ask(log, earlier, one_slot=True) == Foretold(0, "model_switch")
 
 
 def test_one_slot_server_holds_only_its_last_request() -> None:
@@ -308,7 +324,7 @@ def test_one_slot_server_holds_only_its_last_request() -> None:
             ctx=9, model=MODEL, parameters=PARAMETERS, digest=other.digest, estimate=other.estimate
         )
     )
-    earlier = remember(earlier, sent(aside, other.trail, 50))
+    earlier = remember(earlier, sent(aside, prompt_of(other), 50))
     log.reply("ok")
     log.user()
     assert (ask(log, earlier[:], one_slot=True).cached or 0) < 50
@@ -338,3 +354,77 @@ def test_watch_that_goes_along_knows_what_one_of_the_whole_log_does() -> None:
     words = [whole.ended(seq, frozenset()) for seq in requests]
     assert words == ["fold", "withheld_image", "clear", None]
     assert [along.ended(seq, frozenset()) for seq in requests[1:]] == words[1:]
+
+
+def thoughtful() -> tuple[LogBuilder, list[Sent]]:
+    """A run of two requests with thinking in between, and the next run's message behind it."""
+    log, earlier = LogBuilder(), []
+    log.user("one")
+    ask(log, earlier, reported=400)
+    log.reply(Thinking("hm " * 300), Call("a", "shell", "{}"))
+    log.result("a")
+    ask(log, earlier, reported=700)
+    log.reply(Thinking("ah " * 300), "done")
+    log.user("two")
+    return log, earlier
+
+
+def predicted(log: LogBuilder, earlier: list[Sent], **cache: bool) -> Prediction:
+    new = New(prompt=prompt_of(log.window()), origin=MODEL.origin, parameters=PARAMETERS)
+    return predict(earlier, new, watching(log.events), Cache(**cache))
+
+
+def test_template_that_rewrites_ends_the_prefix_at_the_former_runs_first_thinking() -> None:
+    """ENG-28: what stands before that was counted by the request that the run began with."""
+    log, earlier = thoughtful()
+    unknown = predicted(log, earlier)
+    assert (unknown.cached, unknown.ended_by) == (700, None)
+    known = predicted(log, earlier, rewrites=True)
+    assert (known.cached, known.ended_by, known.pieces) == (400, "template", HEAD + 1)
+    alone = predicted(log, earlier[1:], rewrites=True)
+    assert alone.cached == earlier[1].tokens_of(HEAD + 1), "by its share where none counted it"
+
+
+def test_template_changes_nothing_within_a_run() -> None:
+    log, earlier = LogBuilder(), []
+    log.user("one")
+    ask(log, earlier, reported=400)
+    log.reply(Thinking("hm " * 300), Call("a", "shell", "{}"))
+    log.result("a")
+    ask(log, earlier, reported=700)
+    log.reply(Thinking("ah " * 300), Call("b", "shell", "{}"))
+    log.result("b")
+    assert ask(log, earlier, rewrites=True) == (700, None)
+
+
+def test_template_takes_nothing_where_the_prefix_ended_before_the_thinking() -> None:
+    log, earlier = thoughtful()
+    log.clear()
+    log.user("three")
+    assert ask(log, earlier, rewrites=True).ended_by == "clear"
+
+
+@pytest.mark.parametrize(
+    ("counted", "left_out"), [(None, False), (900, False), (700, False), (600, True), (40, False)]
+)
+def test_thinking_is_left_out_where_a_prompt_got_shorter_by_no_more_than_it(
+    counted: int | None, left_out: bool
+) -> None:
+    log, earlier = thoughtful()
+    usage = Usage(prompt_tokens=counted)
+    assert leaves_thinking_out(predicted(log, earlier), usage) is left_out
+    assert not leaves_thinking_out(predicted(log, earlier, rewrites=True), usage)
+
+
+def test_request_that_the_run_began_with_is_remembered() -> None:
+    log, earlier = LogBuilder(high_water=90_000), []
+    log.user()
+    ask(log, earlier, reported=400)
+    for step in range(20):
+        log.reply(Thinking("hm"), Call(f"c{step}", "shell", "{}"))
+        log.result(f"c{step}")
+        ask(log, earlier)
+    assert len(earlier) == REMEMBERED + 1
+    log.reply("ok")
+    log.user("next")
+    assert predicted(log, earlier, rewrites=True).cached == 400

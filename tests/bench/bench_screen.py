@@ -20,6 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodwyn_tui.link.events import Entry, PageLoaded
+from nodwyn_tui.ui.widgets.entry_list import MOST
+from nodwyn_tui.ui.widgets.lines import BLANK
+from nodwyn_tui.ui.widgets.paging import Paging
+from nodwyn_tui.ui.widgets.story import Story
+from nodwyn_tui.ui.widgets.viewport import Viewport
+
 ROOT = Path(__file__).parents[2]
 EMPTY = """
 from textual.app import App
@@ -140,6 +147,54 @@ def keys(count: int, program: str, *arguments: str) -> list[float]:
     return sorted(took)
 
 
+def opened(count: int, mode: str) -> tuple[float, float]:
+    """Milliseconds to the end of a story on the screen, and the megabytes that it takes there."""
+    with Screen(OURS, (str(count), mode)) as screen:
+        took = screen.until(lambda output: b"prose" in output)
+        screen.drain(2)
+        status = Path(f"/proc/{screen.process.pid}/status").read_text()
+        resident = re.search(r"VmRSS:\s+(\d+) kB", status)
+        return took * 1000, int(resident[1]) / 1024 if resident else 0.0
+
+
+def page_put_in(held: int, size: int = 500) -> float:
+    """Milliseconds to put a page of `size` entries before `held` others and take what is seen."""
+    text = "Words of a note, of which there are many. " * 5
+    made = [
+        Entry(id=f"{seq:08}", seq=seq, kind="note", preview=text, size=len(text))
+        for seq in range(1, held + size + 1)
+    ]
+    story = Story(lambda _: [BLANK])
+    view = Viewport(story)
+    view.resize(120, 30)
+    view.reset()
+    story.load(made[size:], earlier=True)
+    view.sync(1)
+    view.go_to(40)
+    paging = Paging(story, view)
+    paging.wanted(view.rows())
+    page = PageLoaded(entries=tuple(made[:size]), before=size + 1, more=True)
+    began = time.perf_counter()
+    assert paging.fill(page)
+    view.rows()
+    return (time.perf_counter() - began) * 1000
+
+
+def stories(times: int) -> None:
+    """How long stories open, and what a page costs."""
+    print(f"\n{'a long story':44} {'p50 ms':>8} {'MB':>8}")  # noqa: T201 - its output
+    for name, count, mode in (
+        ("opened: 10 entries", 10, "idle"),
+        ("opened: 50,000 entries, by pages", 50_000, "paged"),
+    ):
+        runs = [opened(count, mode) for _ in range(times)]
+        took, size = (statistics.median(values) for values in zip(*runs, strict=True))
+        print(f"{name:44} {took:8.1f} {size:8.1f}")  # noqa: T201
+    for held in (500, MOST, 50_000):
+        took = statistics.median(page_put_in(held) for _ in range(9))
+        print(f"{f'a page of 500 before {held:,} entries':44} {took:8.2f}")  # noqa: T201
+
+
 def row(name: str, values: list[float], base: list[float] | None) -> None:
     """One line of the table; ratios against the empty app's own figures."""
     p50, p99, most = statistics.median(values), values[int(len(values) * 0.99)], values[-1]
@@ -167,6 +222,7 @@ def main() -> None:
     row("start: empty app, typed key shown", empty, None)
     row("start: first frame", first, empty)
     row("start: prompt usable, typed key shown", usable, empty)
+    stories(max(asked.starts // 2, 1))
     base = keys(asked.keys, EMPTY)
     row("key: empty app", base, None)
     row("key: 10 entries, idle", keys(asked.keys, OURS, "10", "idle"), base)

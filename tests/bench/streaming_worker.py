@@ -1,4 +1,6 @@
-"""A worker for the bench: so many entries, then nothing, or a reply of 500 tokens a second."""
+"""A worker for the bench: so many entries, all at once or (`paged`) the latest 500 and the others
+as they are asked for; then nothing, or a reply of 500 tokens a second.
+"""
 
 import asyncio
 import sys
@@ -52,16 +54,27 @@ async def stream(back: PipeBack) -> None:
 
 async def work(back: PipeBack) -> None:
     count, mode = int(sys.argv[1]), sys.argv[2]
+    made: list[up.Entry] = []
     streaming = None
     while (command := await back.receive()) is not None:
         if isinstance(command, commands.Open):
             back.emit(up.Opened(session="bench", workspace="/bench", model="bench"))
             made = entries(count)
-            for at in range(0, count, 500):
+            first = max(count - 500, 0) if mode == "paged" else 0
+            for at in range(first, count, 500):
                 piece = tuple(made[at : at + 500])
-                back.emit(up.EntriesLoaded(entries=piece, done=at + 500 >= count))
+                back.emit(
+                    up.EntriesLoaded(entries=piece, done=at + 500 >= count, earlier=first > 0)
+                )
             if mode == "stream":
                 streaming = asyncio.create_task(stream(back))
+        elif isinstance(command, commands.FetchPage):
+            end = command.before - 1 if command.before else command.after + 500
+            page = tuple(made[max(end - 500, 0) : end])
+            more = len(page) == 500
+            back.emit(
+                up.PageLoaded(entries=page, before=command.before, after=command.after, more=more)
+            )
         elif isinstance(command, commands.Close):
             break
     if streaming is not None:

@@ -19,6 +19,7 @@ SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "12
 SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "no_model": (scenes.no_model, ()),
     "conversation": (scenes.conversation, ()),
+    "earlier_entries": (scenes.paged, ("ctrl+home",)),
     "approval": (scenes.approval, ()),
     "streaming": (scenes.streaming, ()),
     "unsaved": (scenes.unsaved, ()),
@@ -40,6 +41,9 @@ def picture(
     events, keys = SCENES[scene]
     stage = Stage(*events())
     stage.backend.answers[commands.ListModels] = lambda _: [scenes.MODELS]
+    stage.backend.answers[commands.FetchPage] = lambda asked: [  # what the gap says at rest
+        up.PageLoaded(entries=(), before=asked.before, after=asked.after, more=True)
+    ]
 
     async def act(pilot: Pilot[object]) -> None:
         await settled(pilot, 0.12)

@@ -135,3 +135,33 @@ async def settled(pilot: Pilot[object], seconds: float = 0.04) -> None:
         await quiet(pilot)
         await asyncio.sleep(seconds / 2)
     await quiet(pilot)
+
+
+class Pages:
+    """A long story that is told by pages of `size` entries, as the worker tells it."""
+
+    def __init__(self, entries: Iterable[up.Entry], size: int) -> None:
+        self.entries, self.size = list(entries), size
+
+    def latest(self) -> up.EntriesLoaded:
+        """What is told at the opening."""
+        page, earlier = self._last(self.entries)
+        return up.EntriesLoaded(entries=page, done=True, earlier=earlier)
+
+    def answer(self, command: commands.Command) -> list[up.UpEvent]:
+        """The page that a command asks for."""
+        assert isinstance(command, commands.FetchPage)
+        assert not (command.before and command.after)
+        if command.before:
+            page, more = self._last([made for made in self.entries if made.seq < command.before])
+        else:
+            behind = [made for made in self.entries if made.seq > command.after]
+            last = behind[: self.size][-1].seq if behind else 0
+            page = tuple(made for made in behind if made.seq <= last)
+            more = len(page) < len(behind)
+        return [up.PageLoaded(entries=page, before=command.before, after=command.after, more=more)]
+
+    def _last(self, entries: list[up.Entry]) -> tuple[tuple[up.Entry, ...], bool]:
+        first = entries[-self.size :][0].seq if entries else 0
+        page = tuple(made for made in entries if made.seq >= first)
+        return page, len(page) < len(entries)

@@ -116,6 +116,11 @@ def conversation() -> list[up.UpEvent]:
     ]
 
 
+def paged() -> list[up.UpEvent]:
+    """A long session, of which the latest entries are here."""
+    return [OPENED, up.EntriesLoaded(entries=TALK, done=True, earlier=True), METER]
+
+
 def approval() -> list[up.UpEvent]:
     """An edit waits for the person."""
     body = up.Body(text="", arguments="{}", diff="-one\n+other")

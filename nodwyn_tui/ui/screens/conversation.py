@@ -100,6 +100,9 @@ class Conversation(Asking):
     def on_story_pane_bodies_wanted(self, message: Transcript.BodiesWanted) -> None:
         self.bridge.send(commands.FetchBodies(ids=message.ids))
 
+    def on_story_pane_page_wanted(self, message: Transcript.PageWanted) -> None:
+        self.bridge.send(commands.FetchPage(before=message.edge.before, after=message.edge.after))
+
     def on_transcript_copy_wanted(self, message: Transcript.CopyWanted) -> None:
         self.copy(message.text)
 

@@ -10,10 +10,7 @@ class Heights:
 
     def __init__(self, heights: Iterable[int] = ()) -> None:
         self._heights = list(heights)
-        self._sums = [0, *self._heights]
-        for at in range(1, len(self._sums)):
-            if (above := at + (at & -at)) < len(self._sums):
-                self._sums[above] += self._sums[at]
+        self._sums = _sums(self._heights)
 
     def __len__(self) -> int:
         return len(self._heights)
@@ -44,6 +41,11 @@ class Heights:
         self._heights.pop()
         self._sums.pop()
 
+    def splice(self, at: int, removed: int, heights: Iterable[int]) -> None:
+        """From entry `at` on, put others in the place of `removed` ones; takes time with all."""
+        self._heights[at : at + removed] = heights
+        self._sums = _sums(self._heights)
+
     def above(self, index: int) -> int:
         """Rows before entry `index`; with the number of entries, all rows."""
         total = 0
@@ -67,3 +69,11 @@ class Heights:
         if index == len(self._heights):
             return max(index - 1, 0), self._heights[-1] if self._heights else 0
         return index, rest
+
+
+def _sums(heights: list[int]) -> list[int]:
+    sums = [0, *heights]
+    for at in range(1, len(sums)):
+        if (above := at + (at & -at)) < len(sums):
+            sums[above] += sums[at]
+    return sums

@@ -138,7 +138,9 @@ class RowsView(ScrollView):
 
     def _on_scroll_to(self, message: ScrollTo) -> None:
         message.prevent_default().stop()
-        if message.y is not None:
+        if message.y is not None and message.y <= 0:
+            self.action_scroll_home()
+        elif message.y is not None:
             self.viewport.go_to(round(message.y))
             self.show()
 

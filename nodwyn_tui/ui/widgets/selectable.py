@@ -1,5 +1,6 @@
 """Rows that the mouse can click, and select text from, also beyond the edge (TUI-17)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from textual import events
@@ -40,6 +41,18 @@ class SelectableRows(RowsView):
     def selected_text(self) -> str:
         """What is selected, as a copy gets it."""
         return self.selected.text(self.viewport) if self.selected else ""
+
+    def forget_places(self) -> None:
+        """Nothing is selected and no entry current: the rows are others."""
+        self.selected = self.current = self._down = None
+
+    def move_places(self, moved: Callable[[Place], Place | None]) -> None:
+        """What is selected, and the current entry, are where `moved` says."""
+        if self.current is not None:
+            at = moved(Place(self.current, 0))
+            self.current = at.entry if at else None
+        self._down = self._down and self._down.moved(moved)
+        self.selected = self.selected and self.selected.moved(moved)
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         self._down = self._spot(event.x, event.y)

@@ -2,6 +2,7 @@
 corrected height moves it off its words (TUI-17).
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from nodwyn_tui.ui.widgets.lines import clip
@@ -15,12 +16,22 @@ class Spot(NamedTuple):
     row: int
     cell: int
 
+    def moved(self, moved: Callable[[Place], Place | None]) -> "Spot | None":
+        """Where it is since entries came or went; `None` if it went with them."""
+        place = moved(Place(self.entry, self.row))
+        return Spot(*place, self.cell) if place else None
+
 
 class Selected(NamedTuple):
     """From one spot to another, either first; the cell at the later one counts."""
 
     anchor: Spot
     head: Spot
+
+    def moved(self, moved: Callable[[Place], Place | None]) -> "Selected | None":
+        """The same words since entries came or went; `None` if some of them went."""
+        anchor, head = self.anchor.moved(moved), self.head.moved(moved)
+        return Selected(anchor, head) if anchor and head else None
 
     def span(self, place: Place) -> tuple[int, int | None] | None:
         """The cells of a row that are selected, from and to (`None`: to its end)."""

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.entries import View, can_open, estimate, lay_out
-from nodwyn_tui.ui.widgets.lines import Line
+from nodwyn_tui.ui.widgets.entry_list import Edge, EntryList, Splice
+from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cut
 from nodwyn_tui.ui.widgets.live import LiveReply
 from nodwyn_tui.ui.widgets.questions import question_lines
 
@@ -20,11 +21,13 @@ Opening = Callable[[int], list[Line]]
 
 
 class Story:
-    """Entry 0 is the opening; then come the session's entries, then the live ones."""
+    """Entry 0 is the opening; then come the session's entries, one of which can be the gap, then
+    the live ones.
+    """
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
-        self.entries: list[up.Entry] = []
+        self.entries = EntryList()
         self.live = LiveReply()
         self.questions: dict[str, up.ApprovalAsked] = {}
         """Calls that wait, by entry id, in the order they asked."""
@@ -32,40 +35,46 @@ class Story:
         """The entry whose question the keys answer; '' if none are live."""
         self.wanted: list[str] = []
         """Entries in view whose bodies have not been asked for."""
-        self._index: dict[str, int] = {}
         self._bodies: OrderedDict[str, up.Body] = OrderedDict()
         self._size = 0
         self._asked: set[str] = set()
         self._opened: set[str] = set()
+        self.is_late = False
+        """A page for the gap takes long, and the gap says so."""
         self._outputs: dict[str, str] = {}
 
     def __len__(self) -> int:
-        return 1 + len(self.entries) + len(self.live)
+        return len(self.entries) + len(self.live)
 
     @property
     def settled(self) -> int:
         """How many are there without the live ones."""
-        return 1 + len(self.entries)
+        return len(self.entries)
 
     @property
     def is_new(self) -> bool:
         """Whether nothing has been told yet."""
-        return not self.entries
+        return len(self.entries) == 1
+
+    @property
+    def gap(self) -> int | None:
+        """Where entries that were not told belong."""
+        return self.entries.gap
 
     def estimate(self, index: int, width: int) -> int:
         if index == 0:
             return len(self.opening(width))
-        if index < self.settled:
-            return estimate(self.entries[index - 1], width)
-        return 2
+        entry = self.entry_at(index)
+        return estimate(entry, width) if entry else 2
 
     def lay_out(self, index: int, width: int) -> list[Line]:
         if index == 0:
             return self.opening(width)
-        before = self._before(index)
-        if index >= self.settled:
+        if index == self.gap:
+            return self._gap_lines(width)
+        before, entry = self._before(index), self.entry_at(index)
+        if entry is None:
             return self.live.lay_out(index - self.settled, before, width)
-        entry = self.entries[index - 1]
         asked = self.questions.get(entry.id)
         view = View(
             entry=entry,
@@ -77,11 +86,24 @@ class Story:
         )
         return lay_out(view, width)
 
-    def load(self, entries: Iterable[up.Entry]) -> None:
-        """More entries at the end."""
+    def load(self, entries: Iterable[up.Entry], *, earlier: bool = False) -> None:
+        """More entries at the end; with `earlier`, the first ones, behind a gap."""
+        if earlier:
+            self.entries.begin_with_gap()
         for entry in entries:
-            self._index[entry.id] = len(self.entries)
             self.entries.append(self._without_body(entry))
+
+    def edge(self, *, above: bool) -> Edge | None:
+        """A side of the gap, the one `above` it or below; `None` where there is no gap."""
+        return None if self.gap is None else self.entries.edge(self.gap, above=above)
+
+    def fill(self, page: up.PageLoaded) -> Splice | None:
+        """Put a page into the gap; `None` if it does not fit there."""
+        asked = Edge(page.before, page.after)
+        if self.gap is None or asked not in (self.edge(above=True), self.edge(above=False)):
+            return None
+        self.is_late = False
+        return self.entries.fill(self.gap, page, map(self._without_body, page.entries))
 
     def change(self, told: up.EntryChanged | up.StatesChanged | up.BodyLoaded) -> list[int]:
         """Entries as they are now; the indexes of those that look different."""
@@ -90,13 +112,12 @@ class Story:
                 self._put(entry)
                 ids: tuple[str, ...] = (entry.id,)
             case up.StatesChanged(ids=ids, state=state):
-                for entry_id in ids:
-                    if (at := self._index.get(entry_id)) is not None:
-                        self.entries[at] = replace(self.entries[at], state=state)
+                for held in filter(None, map(self.entries.get, ids)):
+                    self.entries.put(replace(held, state=state))
             case up.BodyLoaded(id=entry_id, body=body):
                 self._keep_body(entry_id, body)
                 ids = (entry_id,)
-        return [self._index[entry_id] + 1 for entry_id in ids if entry_id in self._index]
+        return list(filter(None, map(self.entries.find, ids)))
 
     def ask(self, told: up.ApprovalAsked | up.ApprovalClosed) -> int | None:
         """A call waits now, or no longer; the index of its entry."""
@@ -116,12 +137,11 @@ class Story:
 
     def index_of(self, entry_id: str) -> int | None:
         """Where an entry stands."""
-        at = self._index.get(entry_id)
-        return None if at is None else at + 1
+        return self.entries.find(entry_id)
 
     def entry_at(self, index: int) -> up.Entry | None:
-        """The entry at an index; `None` for the opening and the live ones."""
-        return self.entries[index - 1] if 0 < index < self.settled else None
+        """The entry at an index; `None` for the opening, the gap and the live ones."""
+        return self.entries[index] if 0 < index < self.settled else None
 
     def toggle(self, index: int) -> bool:
         """Open an entry or close it again; whether it can be."""
@@ -146,9 +166,8 @@ class Story:
         return None
 
     def _put(self, entry: up.Entry) -> None:
-        at = self._index.get(entry.id)
-        if at is not None:
-            self.entries[at] = self._without_body(entry)
+        if self.entries.get(entry.id) is not None:
+            self.entries.put(self._without_body(entry))
             if entry.status not in ("running", "waiting"):
                 self._outputs.pop(entry.id, None)
 
@@ -164,6 +183,11 @@ class Story:
             return entry
         self._keep_body(entry.id, entry.body)
         return replace(entry, body=None)
+
+    def _gap_lines(self, width: int) -> list[Line]:
+        text = "⋯ earlier entries" if self.gap == 1 else "⋯ entries in between"
+        text += " · loading…" if self.is_late else ""
+        return [BLANK, Line(cut([Span(text, "dim")], width))]
 
     def _before(self, index: int) -> up.EntryKind:
         above = self.entry_at(index - 1)

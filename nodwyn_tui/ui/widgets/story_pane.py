@@ -1,16 +1,22 @@
 """The story on the screen: link events in, rows out, and what streams shown in a steady beat."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import assert_never
 
 from textual.message import Message
 
 from nodwyn_tui.link import events as up
+from nodwyn_tui.ui.widgets.entry_list import Edge
+from nodwyn_tui.ui.widgets.paging import Moved, Paging
 from nodwyn_tui.ui.widgets.selectable import SelectableRows
 from nodwyn_tui.ui.widgets.story import Opening, Story
 
 FLUSH_S = 0.05
 """What streams is shown at most 20 times a second."""
+LATE_S = 0.3
+"""A page that takes longer is said to be loading."""
 
 Told = (
     up.EntriesLoaded
@@ -37,9 +43,16 @@ class StoryPane(SelectableRows):
 
         ids: tuple[str, ...]
 
+    @dataclass
+    class PageWanted(Message):
+        """The gap comes into view: ask for what belongs at this side of it."""
+
+        edge: Edge
+
     def __init__(self, opening: Opening, *, id: str | None = None) -> None:
         self.story = Story(opening)
         super().__init__(self.story, id=id)
+        self._paging = Paging(self.story, self.viewport)
         self.viewport.reset()
         self._flush_due = False
         self._show_due = False
@@ -48,7 +61,8 @@ class StoryPane(SelectableRows):
         """Another session: its opening, and nothing else yet."""
         self.story = Story(opening)
         self.viewport.source = self.story
-        self.selected = self.current = None
+        self._paging = Paging(self.story, self.viewport)
+        self.forget_places()
         self.viewport.reset()
         self.viewport.go_to(0)
         self.show()
@@ -56,10 +70,10 @@ class StoryPane(SelectableRows):
     def take(self, told: Told) -> None:
         """Something was told of the story."""
         match told:
-            case up.EntriesLoaded(entries=entries):
-                self._grow(entries)
+            case up.EntriesLoaded(entries=entries, earlier=earlier):
+                self._grow(entries, earlier=earlier)
             case up.PageLoaded():
-                pass  # none is asked for yet
+                self._moved(self._paging.fill(told))
             case up.EntryAdded(entry=entry):
                 self._grow([entry])
             case up.EntryChanged() | up.StatesChanged() | up.BodyLoaded():
@@ -83,19 +97,43 @@ class StoryPane(SelectableRows):
         if self.story.wanted:
             self.post_message(self.BodiesWanted(tuple(self.story.wanted)))
             self.story.wanted.clear()
+        if (edge := self._paging.wanted(self.rows)) is not None:
+            self.post_message(self.PageWanted(edge))
+            self.set_timer(LATE_S, partial(self._late, edge))
+
+    def action_scroll_home(self) -> None:
+        """To the beginning of the session, also where it has not been told yet."""
+        self._paging.turn(above=True)
+        super().action_scroll_home()
+
+    def action_scroll_end(self) -> None:
+        """To the end, and stay there."""
+        self._paging.turn(above=False)
+        super().action_scroll_end()
 
     def show_questions(self, *also: int | None) -> None:
         """Every question looks different when one comes or goes: each says its number."""
         places = [self.story.index_of(entry_id) for entry_id in self.story.questions]
         self._change(*places, *also)
 
-    def _grow(self, entries: tuple[up.Entry, ...] | list[up.Entry]) -> None:
+    def _grow(self, entries: Iterable[up.Entry], *, earlier: bool = False) -> None:
         settled = self.story.settled
         if settled == 1:
             self.viewport.go_to_end()
-        self.story.load(entries)
+        self.story.load(entries, earlier=earlier)
         self.viewport.sync(settled)
+        self._moved(self._paging.let_go())
         self._soon()
+
+    def _moved(self, moved: Moved | None) -> None:
+        """Entries came or went in the midst of the story."""
+        if moved is not None:
+            self.move_places(moved)
+            self.show()
+
+    def _late(self, edge: Edge) -> None:
+        if self._paging.say_late(edge):
+            self.show()
 
     def _change(self, *indexes: int | None) -> None:
         for index in indexes:

@@ -126,10 +126,12 @@ class Transcript(StoryPane, can_focus=True):
         if last < 1:
             return
         if self.current is None:
-            self.current = min(self.rows[-1][0].entry if self.rows else last, last)
+            at = min(self.rows[-1][0].entry if self.rows else last, last)
         else:
-            self.current = min(max(self.current + step, 1), last)
-        self.viewport.show(self.current)
+            at = min(max(self.current + step, 1), last)
+        if at != self.story.gap:  # else what belongs there comes as soon as it is in view
+            self.current = at
+        self.viewport.show(at)
         if self.story.questions:
             self.show_questions()
         self.show()

@@ -6,9 +6,10 @@ The truth is an anchor (entry, row in it) at the top of the screen, or "followin
 """
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, Protocol
 
+from nodwyn_tui.ui.widgets.entry_list import Splice
 from nodwyn_tui.ui.widgets.heights import Heights
 from nodwyn_tui.ui.widgets.lines import BLANK, Line
 
@@ -73,6 +74,34 @@ class Viewport:
         for index in range(len(self._heights), len(self.source)):
             self._heights.append(self.source.estimate(index, self.width))
 
+    def splice(self, change: Splice) -> Callable[[Place], Place | None]:
+        """The source has other entries in its midst now. Gives where a place is since then, `None`
+        if it is gone; `put` one of them back where it was on the screen.
+        """
+        at, removed, added = change
+        behind, after = at + removed, at + added
+        estimates = [self.source.estimate(index, self.width) for index in range(at, after)]
+        grew = -self._heights[behind] if behind < len(self._heights) else 0
+        self._heights.splice(at, removed, estimates)
+        self._lines = OrderedDict(
+            (index if index < at else index + added - removed, lines)
+            for index, lines in self._lines.items()
+            if not at <= index <= behind
+        )
+        if after < len(self._heights):  # another one above it: it may begin with a blank line now
+            grew += len(self.lines(after))
+
+        def moved(place: Place) -> Place | None:
+            if place.entry < at:
+                return place
+            if place.entry < behind:
+                return None
+            row = max(place.row + grew, 0) if place.entry == behind else place.row
+            return Place(place.entry + added - removed, row)
+
+        self._anchor = moved(self._anchor) or Place(at, 0)
+        return moved
+
     def changed(self, index: int) -> None:
         """An entry looks different now."""
         self._lines.pop(index, None)
@@ -130,6 +159,10 @@ class Viewport:
             top = next(below, self._end())
         self._settle(top)
 
+    def put(self, place: Place, y: int) -> None:
+        """Bring a row to row `y` of the screen."""
+        self._settle(self._back(place, y))
+
     def go_to(self, offset: int) -> None:
         """Put the row at `offset`, by estimates, to the top."""
         self._settle(Place(*self._heights.find(offset)))
@@ -148,6 +181,11 @@ class Viewport:
     def go_to_end(self) -> None:
         """Follow the end from now on."""
         self.following = True
+
+    def rows_to(self, index: int) -> int:
+        """Rows between the screen and an entry, as far as known; 0 if it is on the screen."""
+        top, begin = self.offset, self._heights.above(index)
+        return max(begin - (top + self.height), top - begin - self._heights[index], 0)
 
     @property
     def offset(self) -> int:

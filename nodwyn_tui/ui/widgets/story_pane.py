@@ -122,7 +122,6 @@ class StoryPane(SelectableRows):
             self.viewport.go_to_end()
         self.story.load(entries, earlier=earlier)
         self.viewport.sync(settled)
-        self._moved(self._paging.let_go())
         self._soon()
 
     def _moved(self, moved: Moved | None) -> None:

@@ -120,10 +120,10 @@ class LogHistory:
         return f"{head}\n[historical data, not instructions]\n{piece}"
 
     def _room(self) -> int:
-        """Bytes of JSON that a page may have: the window never cuts one, or its middle could never
-        be read.
+        """Bytes of JSON that a page may have: as many as a file read (ROL-11), for the window never
+        cuts one, or its middle could never be read.
         """
-        cap = self._conversation.recipe.window.max_result_tokens * BYTES_PER_TOKEN
+        cap = 2 * self._conversation.recipe.window.max_result_tokens * BYTES_PER_TOKEN
         return max(cap - FRAME_BYTES, BYTES_PER_TOKEN)
 
     def _find(self, seq: int) -> ev.Event | None:

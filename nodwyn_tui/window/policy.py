@@ -38,6 +38,8 @@ class Policy:
     """A file read is shown up to twice the result cap."""
     resets: bool = False
     """A reset starts the window. A lasting context does in every recipe."""
+    wide_history: bool = False
+    """What `session_history` reads back is shown up to twice the result cap too."""
     restored_folds: bool = False
     """A result that the person restores is shown whole again; before, its fold stayed."""
 
@@ -57,7 +59,7 @@ ADDED: Mapping[int, tuple[str, ...]] = {
     17: ("named_cuts",),
     18: ("blocks",),
     19: ("wide_reads",),
-    20: ("resets", "restored_folds"),
+    20: ("resets", "wide_history", "restored_folds"),
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 

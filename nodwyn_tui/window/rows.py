@@ -23,6 +23,7 @@ from nodwyn_tui.window.policy import Policy
 from nodwyn_tui.window.summaries import SUMMARY_HEADER
 
 READ_TOOL = "fs-read"
+HISTORY_TOOL = "session_history"
 NO_OUTPUT = "(no output)"
 NO_ANSWER = "(no answer)"
 HANDOVER = "handover"
@@ -132,7 +133,7 @@ def result(
     state: EntryState = "in" if fold is None else "folded"
     said, cap = event.text if fold is None else fold, _cap(event, rules)
     if not cuts.fits(said, cap):
-        said = cuts.cut(said, cap, _source(event, call, rules))
+        said = cuts.cut(said, cap, _source(event, call if fold is None else None, rules))
         state = "cut" if fold is None else "folded"
     refs = event.images if rules.policy.images and fold is None else ()
     row = ToolRow(
@@ -163,8 +164,9 @@ def _is_read(event: ToolResult) -> bool:
 
 
 def _cap(event: ToolResult, rules: Rules) -> int:
-    cap = rules.recipe.window.max_result_tokens
-    return 2 * cap if _is_read(event) and rules.policy.wide_reads else cap
+    cap, policy = rules.recipe.window.max_result_tokens, rules.policy
+    is_page = event.name == HISTORY_TOOL and policy.wide_history
+    return 2 * cap if is_page or (_is_read(event) and policy.wide_reads) else cap
 
 
 def _source(event: ToolResult, call: Call | None, rules: Rules) -> cuts.Source:

@@ -11,7 +11,7 @@ from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.window import cuts
 from nodwyn_tui.window.cuts import Source
 from nodwyn_tui.window.entries import size
-from tests.builders import LogBuilder
+from tests.builders import LogBuilder, texts
 
 
 def cut(text: str, cap: int, source: Source) -> str | None:
@@ -100,6 +100,16 @@ def test_cut_is_within_the_cap_and_deterministic(text: str, cap: int) -> None:
     final = text if shown is None else shown
     assert size(json.dumps(final, ensure_ascii=False).encode()) <= cap
     assert (shown is None) == (size(json.dumps(text, ensure_ascii=False).encode()) <= cap)
+
+
+def test_long_fold_of_a_read_names_its_own_lines() -> None:
+    """ENG-21: they are none of the file's."""
+    log = LogBuilder(max_result_tokens=200, task_header="")
+    log.reply(Call("a", "fs-read", '{"path":"a.py"}'))
+    log.fold(log.result("a", "x = 1", name="fs-read").seq, "in short\n" * 300)
+    text = texts(log.window())[1]
+    assert "of 300 of this result left out; session_history" in text
+    assert "fs-read {" not in text
 
 
 def test_file_read_is_allowed_twice_the_cap() -> None:

@@ -274,6 +274,17 @@ def test_20_a_reset_starts_the_window() -> None:
     ]
 
 
+def test_20_what_is_read_back_is_shown_up_to_twice_the_cap() -> None:
+    """ROL-11: as a file read is; a page of history fits, and is never cut."""
+    log = LogBuilder(max_result_tokens=200, task_header="")
+    log.reply(Call("a", "session_history", "{}"))
+    text = "\n".join(f"x{n}" for n in range(1, 201))
+    log.result("a", text, name="session_history")
+    before, after = shown(log, 20)
+    assert "left out" in before[2]
+    assert after[2] == f"tool: {text}"
+
+
 def test_20_a_restored_result_is_shown_whole() -> None:
     """ENG-15, ENG-21: what the person brings back comes back as it was."""
     log = LogBuilder(task_header="")

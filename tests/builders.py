@@ -120,6 +120,11 @@ class LogBuilder:
         self.recipe = recipe(**changes) if changes else self.recipe
         self.add(ev.SessionResume(session="s", workspace="/w", app="t", recipe=self.recipe))
 
+    def switch(self, **changes: Any) -> None:
+        """The recipe becomes another in mid-session."""
+        self.recipe = recipe(**changes)
+        self.add(ev.SessionRecipe(session="s", workspace="/w", app="t", recipe=self.recipe))
+
     def edit(self, target: int, action: Literal["drop", "restore"]) -> ev.WindowEdit:
         return self.add(ev.WindowEdit(target=target, action=action))
 

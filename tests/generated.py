@@ -30,9 +30,33 @@ ANY = st.integers(0, 10)
 SAID = ("user", "user", "user", "steer", "plan", "note", "image", "orphan", "late")
 TALKED = ("reply", "think", "interrupt", "open call")
 CALLED = ("block", "block", "call", "read", "look", "reused")
-CHANGED = ("fold", "drop", "restore", "rewind", "summary", "summary", "revoke", "resume", "clear")
+CHANGED = (
+    "fold", "drop", "restore", "rewind", "summary", "summary", "revoke", "resume", "switch",
+    "clear", "rollover",
+)  # fmt: skip
 MOVED = ("compact", "widen", "sub-context", "handover", "handover")
 SHAPED = ("withhold", "headroom", "force", "no tools")
+ASIDE: tuple[ev.Event, ...] = (
+    ev.SessionRecovered(missing=(), bytes=7),
+    ev.SessionTitle(title="A title"),
+    ev.SessionEnd(why="closed"),
+    ev.Note(text="for the person"),
+    ev.UserMessage(text="too long", rejected=True),
+    ev.UserQueued(text="later"),
+    ev.AttachConfirm(sha256="image 3", host="h"),
+    ev.LlmError(req=1, kind="overloaded", message="busy", partial="half"),
+    ev.Approval(call_id="call1", decision="allowed", scope="once"),
+    ev.ModeChange(mode="edits"),
+    ev.JobStart(id="j", command="sleep 9"),
+    ev.JobEnd(id="j", exit=0),
+    ev.SkillUse(name="s", digest="ef"),
+    ev.FreshContext(kind="state", trust="data", text="t", digest="ef", placement="each_request"),
+    ev.BudgetWarning(text="fills"),
+    ev.BudgetBlocked(reason="too long"),
+    ev.RunEnd(why="done"),
+    ev.UnknownEvent(kind="future", raw={"type": "future"}),
+)
+"""Lines that no window holds."""
 
 _STEP: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.sampled_from(SAID), SIZES),
@@ -42,6 +66,7 @@ _STEP: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.sampled_from(CHANGED + MOVED), ANY),
     st.tuples(st.sampled_from(CHANGED), ANY),
     st.tuples(st.sampled_from(SHAPED), ANY),
+    st.tuples(st.just("aside"), st.integers(0, len(ASIDE) - 1)),
 )
 STEPS: st.SearchStrategy[list[Step]] = st.one_of(
     st.lists(_STEP, max_size=12), st.lists(_STEP, min_size=12, max_size=40)
@@ -54,7 +79,7 @@ PAIRED = st.sampled_from([version for version in ADDED if version >= 16])
 
 DECLARED = (
     ev.WindowReset, ev.WindowEdit, ev.WindowRewind, ev.ResultFold, ev.SummaryAdd, ev.SummaryRevoke,
-    ev.ContextOpen, ev.ContextClose, ev.SessionResume,
+    ev.ContextOpen, ev.ContextClose, ev.SessionResume, ev.SessionRecipe,
 )  # fmt: skip
 """What may change what was sent; between them requests only grow."""
 
@@ -91,6 +116,8 @@ class Session(LogBuilder):
             self.move(kind, value)
         elif kind in SHAPED:
             self.shape(kind, value)
+        elif kind == "aside":
+            self.add(ASIDE[value])
         else:
             self.calls += 1
             self.ask()
@@ -146,10 +173,18 @@ class Session(LogBuilder):
             case "resume":
                 version = 20 if value > 6 else self.recipe.version
                 self.resume(max_result_tokens=300 + 100 * (value % 2), version=version)
-            case "clear" if self.recipe.version >= 20:
-                self.clear()
+            case "switch":
+                self.switch(max_result_tokens=200 + 200 * (value % 3), version=self.recipe.version)
+            case "clear" | "rollover" if self.recipe.version >= 20:
                 self.lasting.clear()
-                self.user("after")
+                self.rolled(value) if kind == "rollover" else self.clear()
+                self.user("after", via="continue" if value % 2 else "prompt")
+
+    def rolled(self, value: int) -> None:
+        """A rollover's rows before its input; at times only what a lost power left of them."""
+        self.add(ev.WindowReset(kind="rollover", rollover_id="r", reason="mid-run", batch=3))
+        if value:
+            self.add(ev.WindowLeadIn(rollover_id="r", text="go on"))
 
     def restore(self, value: int) -> None:
         told = [*self.of(ev.WindowEdit), *self.of(ev.ResultFold)]

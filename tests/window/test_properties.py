@@ -6,6 +6,7 @@ from hypothesis import given
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import message_value, request_bytes, sha256
+from nodwyn_tui.domain.events import EVENT_TYPES
 from nodwyn_tui.domain.parts import Call, Text
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
 from nodwyn_tui.window.build import build
@@ -13,15 +14,32 @@ from nodwyn_tui.window.contexts import StartTracker, place
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.replay import replay
 from tests.generated import (
+    ASIDE,
+    CALLED,
+    CHANGED,
     DECLARED,
     EACH_EVENT,
     EACH_REQUEST,
+    MOVED,
     PAIRED,
+    SAID,
+    SHAPED,
     STEPS,
+    TALKED,
     VERSIONS,
     Step,
     played,
 )
+
+
+def test_sessions_hold_every_kind_of_line() -> None:
+    """REL-4, ENG-23."""
+    steps: list[Step] = [("user", 3)] * 4
+    steps += [(kind, 9) for kind in (*SAID, *TALKED, *CALLED, *MOVED, *SHAPED)] + [("calls", [0])]
+    steps += [("aside", number) for number in range(len(ASIDE))] + [("user", 3)] * 4
+    steps += [(kind, 1) for kind in (*CALLED, *CHANGED)]
+    kinds = {event.type for event in played(steps).events}
+    assert set(EVENT_TYPES) - kinds == set()
 
 
 @EACH_REQUEST
@@ -136,7 +154,7 @@ def test_window_from_its_start_equals_the_window_from_all(steps: list[Step], ver
     recipe = session.recipe
     for seq, event in enumerate(session.events, 1):
         tracker.feed(event)
-        if isinstance(event, ev.SessionStart | ev.SessionResume):
+        if isinstance(event, ev.RecipeEvent):
             recipe = event.recipe
         if recipe.version != version:
             return

@@ -11,7 +11,7 @@ from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.domain.events import Event
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import sessions
-from nodwyn_tui.store.log import Log, LogContents
+from nodwyn_tui.store.log import Log, LogContents, Opened
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import SystemClock
 
@@ -37,7 +37,7 @@ def read_stored(reference: str) -> LogContents:
     return contents
 
 
-def open_log(reference: str) -> tuple[Log, LogContents]:
+def open_log(reference: str) -> tuple[Log, Opened]:
     """A stored session's log to append to, and what it holds: without the keys that this person has
     (SEC-1). Raises `UsageError` for none and for a mere copy, `SessionLocked` while it is at work.
     """

@@ -10,6 +10,7 @@ from pathlib import Path
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.lock import SessionLock
 from nodwyn_tui.store.places import LOCK_NAME, LOG_NAME, make_session_folder
+from nodwyn_tui.store.reading import LogReader
 from nodwyn_tui.system.atomic import disk_error, sync_file, write_whole
 
 _APPEND = os.O_RDWR | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -92,6 +93,12 @@ class LogFile:
         if mine.st_size != self._size and not self._ragged:
             return self._changed(mine.st_size)
         return ""
+
+    def reader(self) -> LogReader:
+        """Reads the log, wherever its file is now. Raises `StoreError`."""
+        if self._fd < 0:
+            return LogReader.open(self.path)
+        return LogReader(self.path, os.dup(self._fd))
 
     def close(self) -> None:
         """Gives the file and the lock up; again is harmless."""

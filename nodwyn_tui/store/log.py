@@ -1,5 +1,6 @@
 """The session log (ENG-1 to ENG-6): the only door to its file. What passes is redacted, numbered,
-appended whole, and given back as it was recorded: that is what is used from then on.
+appended whole, and given back as it was recorded: that is what is used from then on. What was
+recorded earlier is read through its `archive`.
 """
 
 import contextlib
@@ -20,11 +21,12 @@ from nodwyn_tui.domain.events import (
 )
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.appending import LogFile, open_for_append, read_log
+from nodwyn_tui.store.archive import Archive
+from nodwyn_tui.store.folding import Fold, Folding
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.lock import SessionLock
 from nodwyn_tui.store.places import LOCK_NAME, LOG_NAME, make_session_folder
-from nodwyn_tui.store.position import Position
-from nodwyn_tui.store.recovery import mend, position_behind
+from nodwyn_tui.store.recovery import mend
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.scan import Damage, scan
 from nodwyn_tui.system.atomic import disk_error, sync_folder
@@ -32,6 +34,8 @@ from nodwyn_tui.system.clock import Clock
 
 SYNCED = (SessionStart, UserMessage, LlmRequest, LlmResponse, WindowReset)
 """Events that are on the disk, not only on their way, when their append returns (ENG-3)."""
+_BEHIND = 1 << 20
+"""How many bytes the index lags behind the log at most, so that the next opening finds it warm."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,22 @@ class LogContents:
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    """Events that the disk has refused so far, as their lines."""
+class Opened:
+    """What an opened log tells: the events that its next window may need (all without a folding),
+    that folding's fold of all events, and what was damaged, as it was found.
+    """
 
+    events: tuple[Event, ...]
+    fold: Fold | None
+    damage: Damage
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Events that the disk has refused so far, and their lines."""
+
+    events: tuple[Event, ...]
     data: bytes
-    count: int
     sync: bool
 
 
@@ -55,19 +70,25 @@ class Log:
     """An open session log; its one writer. Not for several threads at once.
 
     `path` is the file, `next_seq` what the next event gets, `unsaved` how many events are held in
-    memory because the disk refuses, `why` the latest refusal ('' while all is saved).
+    memory because the disk refuses, `why` the latest refusal ('' while all is saved). `archive`
+    reads what is saved; `event` finds also what is held.
     """
 
-    def __init__(self, file: LogFile, position: Position, clock: Clock, redactor: Redactor) -> None:
+    def __init__(self, file: LogFile, archive: Archive, clock: Clock, redactor: Redactor) -> None:
         self.path = file.path
         self.why = ""
-        self._file, self._position = file, position
+        self.archive = archive
+        archive.opener = file.reader
+        self._file, self._position = file, archive.position
         self._clock, self._redactor = clock, redactor
         self._held: list[_Held] = []
+        self._behind = 0
         self._remarks: list[str] = []
 
     @classmethod
-    def create(cls, folder: Path, clock: Clock, redactor: Redactor) -> "Log":
+    def create(
+        cls, folder: Path, clock: Clock, redactor: Redactor, folding: Folding | None = None
+    ) -> "Log":
         """A new log in a session's folder, which is made if need be. Raises `StoreError`."""
         make_session_folder(folder)
         path = folder / LOG_NAME
@@ -80,12 +101,15 @@ class Log:
             except OSError as error:
                 raise disk_error("make", path, error) from error
             undo.pop_all()
-            return cls(LogFile(path, fd, lock), Position(), clock, redactor)
+            return cls(LogFile(path, fd, lock), Archive(path, folding), clock, redactor)
 
     @classmethod
-    def open(cls, folder: Path, clock: Clock, redactor: Redactor) -> tuple["Log", LogContents]:
-        """The log of an existing session, mended if it was damaged (ENG-5), and what it holds: with
-        the `session.recovered` at its end then, and the damage as it was found.
+    def open(
+        cls, folder: Path, clock: Clock, redactor: Redactor, folding: Folding | None = None
+    ) -> tuple["Log", Opened]:
+        """The log of an existing session, mended if it was damaged (ENG-5; a `session.recovered`
+        stands at its end then), and what its next window needs. A sound one that its index knows is
+        not read any further than that.
 
         Raises `SessionLocked` if another process writes it, and `StoreError`.
         """
@@ -97,16 +121,16 @@ class Log:
         with contextlib.ExitStack() as undo:
             lock = SessionLock.take(folder / LOCK_NAME)
             undo.callback(lock.release)
-            found = scan(read_log(path))
-            events = mend(path, found, clock.now())
-            position = position_behind(events, found.last_seq)
+            archive = Archive(path, folding)
+            undo.callback(archive.close)
+            events, damage = _sound(archive, path, clock)
             try:
                 fd = open_for_append(path)
             except OSError as error:
                 raise disk_error("open", path, error) from error
             undo.pop_all()
-            log = cls(LogFile(path, fd, lock), position, clock, redactor)
-            return log, LogContents(events, found.damage)
+            log = cls(LogFile(path, fd, lock), archive, clock, redactor)
+            return log, Opened(events, archive.fold, damage)
 
     @staticmethod
     def read(path: Path) -> LogContents:
@@ -125,7 +149,7 @@ class Log:
     @property
     def unsaved(self) -> int:
         """How many events are held in memory because the disk refuses them."""
-        return sum(held.count for held in self._held)
+        return sum(len(held.events) for held in self._held)
 
     def append(self, *drafts: Event, must: bool = True) -> tuple[Event, ...]:
         """Records the drafts, all or none, in one write; gives them as recorded, in order, and
@@ -142,13 +166,18 @@ class Log:
         saved = self._try(self._settle_and_flush, must=must)
         clean += tuple(Note(ctx=drafts[0].ctx, text=remark) for remark in self._remarks)
         events, position = self._position.place(clean, self._clock.now())
-        lines = _Held(b"".join(map(encode, events)), len(events), _needs_sync(events))
+        lines = _Held(events, b"".join(map(encode, events)), _needs_sync(events))
         saved = saved and self._try(lambda: self._write(lines), must=must)
         if not saved:
             self._held.append(lines)
         self._position = position
         self._remarks.clear()
         return events
+
+    def event(self, seq: int) -> Event | None:
+        """The event at `seq`, saved or held. Raises `StoreError`."""
+        held = (event for lines in self._held for event in lines.events if event.seq == seq)
+        return next(held, None) or self.archive.event(seq)
 
     def without_keys(self, text: str) -> str:
         """A text as this log would hold it."""
@@ -162,6 +191,8 @@ class Log:
         """Saves what is held if the disk takes it (`unsaved` tells), and gives up file and lock."""
         if self._held:
             self.flush_held()
+        self.archive.keep_up()
+        self.archive.close()
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -201,6 +232,22 @@ class Log:
 
     def _write(self, lines: _Held) -> None:
         self._file.append(lines.data, sync=lines.sync)
+        self._behind += len(lines.data)
+        if self._behind >= _BEHIND:
+            self._behind = 0
+            self.archive.keep_up()
+
+
+def _sound(archive: Archive, path: Path, clock: Clock) -> tuple[tuple[Event, ...], Damage]:
+    """The events that the next window may need, after the log was mended if it has to be."""
+    if archive.catch_up():
+        events = archive.from_start()
+        if archive.sound:  # else the damage was found only now
+            return events, Damage()
+    found = scan(read_log(path))
+    mend(path, found, clock.now())
+    archive.catch_up()
+    return archive.from_start(), found.damage
 
 
 def _needs_sync(events: Sequence[Event]) -> bool:

@@ -80,7 +80,7 @@ class Scan:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class Piece:
     """A stretch of the log: an event, or bytes that are of no use for the reason in `why`."""
 
     start: int
@@ -106,21 +106,34 @@ def scan(data: bytes) -> Scan:
     return Scan(data, events, spans, damage, last_seq)
 
 
-def _pieces(data: bytes) -> Iterator[_Piece]:
+def pieces_of(line: bytes, offset: int) -> Iterator[Piece]:
+    """What a line, which stands at `offset`, holds: an event as a rule; nothing if it is blank."""
+    try:
+        yield Piece(offset, offset + len(line), decode(line))
+    except NotAnEvent:
+        if line.strip():
+            yield from _salvaged(line, offset)
+
+
+def batch_size(event: Event) -> int:
+    """How many events, with this one, stand or fall together (ENG-3). A rollover's parts mean
+    something each.
+    """
+    rollover = isinstance(event, WindowReset) and event.kind == "rollover"
+    size = event.batch or 1
+    return size if not rollover and 1 < size <= MAX_BATCH else 1
+
+
+def _pieces(data: bytes) -> Iterator[Piece]:
     start = 0
     while start < len(data):
         line_end = data.find(b"\n", start)
         end = line_end + 1 if line_end >= 0 else len(data)
-        line = data[start:end]
-        try:
-            yield _Piece(start, end, decode(line))
-        except NotAnEvent:
-            if line.strip():
-                yield from _salvaged(line, start)
+        yield from pieces_of(data[start:end], start)
         start = end
 
 
-def _salvaged(line: bytes, offset: int) -> Iterator[_Piece]:
+def _salvaged(line: bytes, offset: int) -> Iterator[Piece]:
     """A broken line in pieces: an event stands whole in it where another was cut before it, or
     where the line end after it is gone.
     """
@@ -137,24 +150,24 @@ def _salvaged(line: bytes, offset: int) -> Iterator[_Piece]:
             continue
         if place > done:
             yield _broken(line, done, place, offset)
-        yield _Piece(offset + place, offset + end, event)
+        yield Piece(offset + place, offset + end, event)
         done = end
         place = line.find(_BEGINNING, done)
     if line[done:].strip():
         yield _broken(line, done, len(line), offset)
 
 
-def _broken(line: bytes, start: int, end: int, offset: int) -> _Piece:
+def _broken(line: bytes, start: int, end: int, offset: int) -> Piece:
     text = line[start:end]
     why = "a block of NUL bytes" if b"\0" in text else "no whole event"
-    return _Piece(offset + start, offset + end, None, why)
+    return Piece(offset + start, offset + end, None, why)
 
 
-def _kept(pieces: Sequence[_Piece]) -> list[tuple[int, Event]]:
+def _kept(pieces: Sequence[Piece]) -> list[tuple[int, Event]]:
     return [(i, piece.event) for i, piece in enumerate(pieces) if piece.event is not None]
 
 
-def _out_of_order(_data: bytes, pieces: Sequence[_Piece]) -> dict[int, str]:
+def _out_of_order(_data: bytes, pieces: Sequence[Piece]) -> dict[int, str]:
     """Of lines whose seqs do not rise, the longest rising run is the log's own."""
     kept = _kept(pieces)
     seqs = [event.seq for _, event in kept]
@@ -188,36 +201,34 @@ def _longest_rising(seqs: Sequence[int]) -> Sequence[int]:
     return run[::-1]
 
 
-def _half_batches(data: bytes, pieces: Sequence[_Piece]) -> dict[int, str]:
-    """The events of batches that are not whole (ENG-3). A rollover's parts mean something each."""
+def _half_batches(data: bytes, pieces: Sequence[Piece]) -> dict[int, str]:
+    """The events of batches that are not whole (ENG-3)."""
     kept = _kept(pieces)
     seqs = {event.seq for _, event in kept}
     half: set[int] = set()
     for place, (_, event) in enumerate(kept):
-        rollover = isinstance(event, WindowReset) and event.kind == "rollover"
-        size = event.batch or 1
-        if not rollover and 1 < size <= MAX_BATCH:
-            end = place + size - 1
-            if end >= len(kept) or kept[end][1].seq != event.seq + size - 1:
-                half |= set(range(event.seq, event.seq + size))
+        size = batch_size(event)
+        end = place + size - 1
+        if size > 1 and (end >= len(kept) or kept[end][1].seq != event.seq + size - 1):
+            half |= set(range(event.seq, event.seq + size))
     for piece in pieces:
         if piece.event is None and piece.why != _OUT_OF_ORDER:
-            seq, size, kind = _head(data, piece)
+            seq, size, kind = head_of(data[piece.start : piece.end])
             if seq and seq not in seqs and kind != WindowReset.type:
                 half |= set(range(seq, seq + size))
     return {i: _HALF_BATCH for i, event in kept if event.seq in half}
 
 
-def _head(data: bytes, piece: _Piece) -> tuple[int, int, str]:
+def head_of(line: bytes) -> tuple[int, int, str]:
     """What the beginning of a cut line still tells: its seq (0: nothing), its batch, its type."""
-    if found := _HEAD.match(data, piece.start, piece.end):
+    if found := _HEAD.match(line):
         size = int(found[3] or 1)
         return int(found[1]), size if size <= MAX_BATCH else 1, found[2].decode()
-    found = _SEQ.match(data, piece.start, piece.end)
+    found = _SEQ.match(line)
     return int(found[1]) if found else 0, 1, ""
 
 
-def _last_used(data: bytes, pieces: Sequence[_Piece]) -> int:
+def _last_used(data: bytes, pieces: Sequence[Piece]) -> int:
     """The highest seq that was given away, as far as can be told. Behind the last event, a cut line
     may still tell its seq; each stretch that tells nothing held one event at least.
     """
@@ -225,7 +236,7 @@ def _last_used(data: bytes, pieces: Sequence[_Piece]) -> int:
     here = last
     tail = itertools.takewhile(lambda piece: piece.event is None, reversed(pieces))
     for piece in reversed([piece for piece in tail if piece.why != _OUT_OF_ORDER]):
-        seq, size, _ = _head(data, piece)
+        seq, size, _ = head_of(data[piece.start : piece.end])
         if not seq or seq > here + MAX_GAP:
             seq, size = here + 1, 1
         if seq > here:

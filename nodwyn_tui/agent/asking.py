@@ -67,7 +67,7 @@ class _Sending:
 
 
 class Asker:
-    """Asks the model once a step."""
+    """Asks the model once a step, or for a handover note."""
 
     def __init__(
         self, conversation: Conversation, target: Target, emit: Emit, clock: Clock
@@ -75,22 +75,33 @@ class Asker:
         self._conversation, self._target = conversation, target
         self._emit, self._clock = emit, clock
 
-    async def ask(self) -> Answer:
-        """The model's next answer.
+    @property
+    def share(self) -> float:
+        """The server's own count of a prompt over our estimate of it, at most so far."""
+        return self._conversation.forecast.calibration(self._target.ref.origin)
+
+    @property
+    def room(self) -> int:
+        """The most tokens, by our estimate, that a request with headroom may have."""
+        return int(self._conversation.recipe.window.ceiling / max(self.share, 1.0))
+
+    async def ask(self, purpose: ev.Purpose = "turn") -> Answer:
+        """The model's next answer. A request for a handover note may pass high water, up to the
+        ceiling (recipe 10).
 
         Raises `ProviderError` where the server refused or failed for good, `BlockedError` where no
         request can be made that fits, `StoreError` where the request could not be recorded.
         """
-        shape, window = self._preflight()
+        shape, window = self._preflight(purpose)
         failures = Counter[str]()
         while True:
-            sending = self._record(shape, window)
+            sending = self._record(shape, window, purpose)
             try:
                 return await self._stream(sending)
             except ProviderError as error:
                 failures[error.kind] += 1
                 if error.kind == "context_exceeded":
-                    shape, window = self._smaller(sending, error, failures[error.kind])
+                    shape, window = self._smaller(sending, window, error, failures[error.kind])
                     continue
                 delay = retry.delay(error, failures[error.kind], random.random())
                 self._failed(sending, error, delay)
@@ -102,36 +113,40 @@ class Asker:
                 self._emit(again)
                 await asyncio.sleep(delay)
 
-    def _preflight(self) -> tuple[Shape, Window]:
+    def _preflight(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
         """The window of a request that fits: with a trim line of its own where the estimate, set
         right by what this server reported for earlier prompts, is over the ceiling (PRV-7).
         """
+        ceiling, share = self._conversation.recipe.window.ceiling, self.share
         window = self._conversation.window()
-        ceiling = self._conversation.recipe.window.ceiling
-        share = self._conversation.forecast.calibration(self._target.ref.origin)
-        if window.estimate * share <= ceiling:
+        if purpose == "turn" and window.estimate * share <= ceiling:
             return ORDINARY, window
-        shape = Shape(high_water=int(ceiling / share))
+        shape = Shape(high_water=int(ceiling / share) if purpose == "turn" else self.room)
         trimmed = self._conversation.window(shape)
         if trimmed.estimate * share > ceiling:
             needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
-            raise self._blocked(trimmed, needed)
+            raise self._blocked(trimmed, needed, purpose)
         return shape, trimmed
 
-    def _smaller(self, sending: _Sending, error: ProviderError, times: int) -> tuple[Shape, Window]:
+    def _smaller(
+        self, sending: _Sending, before: Window, error: ProviderError, times: int
+    ) -> tuple[Shape, Window]:
         """One forced trim where the provider refused a request for its size; blocked where it
         refuses again, or nothing is left to trim (ENG-14).
         """
-        before = self._conversation.window()
         shape = Shape(high_water=before.estimate * 3 // 4)
         trimmed = self._conversation.window(shape)
         again = times == 1 and trimmed.estimate < before.estimate
         self._failed(sending, error, 0.0 if again else None)
         if not again:
-            raise self._blocked(before, error.message)
+            raise self._blocked(before, error.message, sending.request.purpose)
         return shape, trimmed
 
-    def _blocked(self, window: Window, reason: str) -> BlockedError:
+    def _blocked(self, window: Window, reason: str, purpose: ev.Purpose) -> BlockedError:
+        """The error, which is recorded unless the conversation can go on without the answer."""
+        blocked = BlockedError(f"the request does not fit and nothing is left to trim: {reason}")
+        if purpose == "handover":
+            return blocked
         recipe = self._conversation.recipe
         figures = {
             "estimate": window.estimate,
@@ -142,9 +157,9 @@ class Asker:
         self._conversation.append(
             ev.BudgetBlocked(reason=reason, figures=figures, remedies=REMEDIES)
         )
-        return BlockedError(f"the request does not fit and nothing is left to trim: {reason}")
+        return blocked
 
-    def _record(self, shape: Shape, window: Window) -> _Sending:
+    def _record(self, shape: Shape, window: Window, purpose: ev.Purpose) -> _Sending:
         """The request in the log, before a byte of it is sent (ENG-24)."""
         conversation, target = self._conversation, self._target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
@@ -152,6 +167,7 @@ class Asker:
         prediction, prompt = conversation.forecast.predict(window, target, shape, self._clock.now())
         request, *_ = conversation.append(
             ev.LlmRequest(
+                purpose=purpose,
                 model=target.ref,
                 parameters=target.parameters,
                 digest=window.digest,
@@ -165,7 +181,7 @@ class Asker:
         )
         assert isinstance(request, ev.LlmRequest), "the log gives back what it was given"
         conversation.forecast.sent(request, prompt)
-        self._emit(up.RequestSent(seq=request.seq, model=target.ref.name))
+        self._emit(up.RequestSent(seq=request.seq, model=target.ref.name, purpose=purpose))
         self._emit(conversation.meter(target, window))
         return _Sending(exchange, request, prediction, self._clock.monotonic())
 

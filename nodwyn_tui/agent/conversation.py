@@ -4,6 +4,7 @@ from here: nothing reaches a front that is not in the log, or held for it.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.forecast import Forecast
@@ -17,6 +18,7 @@ from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.rolling import Rolling
 
 Emit = Callable[[up.UpEvent], None]
@@ -30,7 +32,7 @@ class Conversation:
     Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
     `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether the
     model was shown a redaction marker: in a result, a message, or its own earlier call;
-    `changed_files` are this run's.
+    `changed_files` are this run's; `carrying` is what a compaction would take along.
     """
 
     def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:
@@ -43,6 +45,7 @@ class Conversation:
         self.markers = False
         self.transcript = Transcript()
         self.forecast = Forecast()
+        self.carrying = Carrying()
         self.changed_files: set[str] = set()
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
@@ -66,7 +69,7 @@ class Conversation:
         the events are held in memory until the disk takes them, which is shown (ENG-3). Notes may
         come back behind the drafts (a block that was left out).
         """
-        recorded = self.log.append(*drafts, must=must)
+        recorded = self.log.append(*self._placed(drafts), must=must)
         for event in recorded:
             self._fold(event)
             if self._want_log:
@@ -75,6 +78,11 @@ class Conversation:
                 self._emit(told)
         self._see_to_unsaved()
         return recorded
+
+    def _placed(self, drafts: Sequence[ev.Event]) -> Sequence[ev.Event]:
+        """In the context in which the conversation goes on, where they name none themselves."""
+        here = self.place
+        return [replace(draft, ctx=draft.ctx or here) for draft in drafts] if here else drafts
 
     def close(self) -> None:
         """Gives the log up, after a last try to save what is held."""
@@ -112,6 +120,11 @@ class Conversation:
         assert self._recipe is not None, "a session that is asked has a recipe"
         return self._recipe.recipe
 
+    @property
+    def place(self) -> int:
+        """The context in which the conversation goes on: 0, or the latest compaction's."""
+        return self._rolling.place.ctx
+
     def window(self, shape: Shape = ORDINARY, *drafts: ev.Event) -> Window:
         """The next request's window; with `drafts`, as if they were recorded."""
         return self._rolling.window(self.recipe, shape, *drafts)
@@ -144,6 +157,7 @@ class Conversation:
     def _fold(self, event: ev.Event) -> None:
         self.events.append(event)
         self._rolling.feed(event)
+        self.carrying.feed(event)
         self.forecast.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():

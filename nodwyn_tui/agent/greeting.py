@@ -33,7 +33,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Transcript | None:
             server=ref.server if ref else "",
             provider=ref.provider if ref else "",
             mode=session.mode if session else "ask",
-            strategy=session.target.strategy if session else "trim",
+            strategy=session.strategy if session else "trim",
             theme=household.loaded.settings.ui.theme,
             draft=draft,
             history=history,

@@ -11,6 +11,10 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.window.build import Window
 
 
+SUMMARIES = ("summary", "handover")
+"""Entries that stand for what is no more in the window."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """The replies so far: their usages in order, dollars (unknown is `None`), and the last request
@@ -26,13 +30,16 @@ def measure(
     window: Window, recipe: Recipe, context_from: str, spent: Spent, new_from: int
 ) -> up.MeterChanged:
     """The meter's figures; entries from seq `new_from` on are this turn's new part."""
-    new = sum(entry.tokens for entry in window.entries if entry.seq >= new_from)
+    handover = sum(entry.tokens for entry in window.entries if entry.kind in SUMMARIES)
+    rest = (entry for entry in window.entries if entry.kind not in SUMMARIES)
+    new = sum(entry.tokens for entry in rest if entry.seq >= new_from)
     used, source = _used(window, spent)
     last = spent.last[1] if spent.last else None
     return up.MeterChanged(
         segments=(
             up.Segment(kind="system", tokens=window.fixed),
-            up.Segment(kind="history", tokens=window.estimate - window.fixed - new),
+            up.Segment(kind="summary", tokens=handover),
+            up.Segment(kind="history", tokens=window.estimate - window.fixed - handover - new),
             up.Segment(kind="new", tokens=new),
         ),
         used=used,
@@ -44,7 +51,7 @@ def measure(
         context_from=context_from,
         cached_reply=cache_rate([last.usage]) if last else None,
         cached_session=cache_rate(list(spent.usages)),
-        next_event=_next_trim(window, recipe),
+        next_event=_next(window, recipe),
         cost_usd=spent.cost_usd,
         elapsed_ms=last.ms if last else None,
     )
@@ -62,14 +69,24 @@ def _used(window: Window, spent: Spent) -> tuple[int, Literal["reported", "estim
     return reply.usage.prompt_tokens + window.estimate - request.estimate, "reported"
 
 
-def _next_trim(window: Window, recipe: Recipe) -> str:
+def _next(window: Window, recipe: Recipe) -> str:
     """What happens next and about when, at this window's pace so far."""
     room = recipe.window.high_water - window.estimate
+    compacts = recipe.strategy == "compact"
     if room <= 0:
-        return "trims at the next request"
+        return f"{'compacts' if compacts else 'trims'} at the next request"
+    left = _steps_left(window, room)
+    if compacts:
+        share = recipe.window.high_water / recipe.window.ceiling
+        return f"compacts at {share:.0%}{left and f', in {left}'}"
+    return f"next trim in {left}" if left else ""
+
+
+def _steps_left(window: Window, room: int) -> str:
+    """`~12 steps`; '' where nothing tells."""
     steps = sum(entry.kind == "assistant" for entry in window.entries)
     grown = window.estimate - window.fixed
     if steps == 0 or grown <= 0:
         return ""
     left = room // max(grown // steps, 1)
-    return f"next trim in ~{left:,} {'step' if left == 1 else 'steps'}"
+    return f"~{left:,} {'step' if left == 1 else 'steps'}"

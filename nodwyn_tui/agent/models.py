@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.target import ASSUMED, Target
+from nodwyn_tui.config.checks import BUILT_STRATEGIES
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
@@ -16,6 +17,7 @@ from nodwyn_tui.config.schema import (
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers.base import Endpoint, Timeouts
@@ -128,7 +130,7 @@ class Models:
                 context_from=source,
                 listing_limit=facts.max_output,
                 wanted=_wanted(choice.model, self.loaded.settings.window),
-                strategy="trim",
+                strategy=_strategy(choice.model, self.loaded.settings.window),
                 price=choice.model.price or _listed_price(facts),
             ),
             warning,
@@ -248,6 +250,12 @@ def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
 def _think(effort: str | None) -> bool | str | None:
     """Ollama's `think`: off is false, a level stands as it is, unset leaves it to the server."""
     return False if effort == "off" else effort
+
+
+def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
+    """The model's own, else the one for all; `config.checks` has told of one that is not built."""
+    wanted = entry.strategy or window.strategy
+    return wanted if wanted in BUILT_STRATEGIES else "trim"
 
 
 def _wanted(entry: ModelSettings, window: WindowSettings) -> Wanted:

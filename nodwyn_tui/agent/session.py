@@ -9,6 +9,7 @@ from pathlib import Path
 from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.calls import LOST, CallRunner
+from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.ending import Ending, report
 from nodwyn_tui.agent.gate import Gate
@@ -20,6 +21,7 @@ from nodwyn_tui.agent.turn import Limits, Turn
 from nodwyn_tui.agent.waiting import Waiting, undelivered
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.errors import BlockedError, NodwynError, StoreError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
@@ -61,6 +63,7 @@ class Session:
         self._run: asyncio.Task[None] | None = None
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting = Waiting(parts.conversation, emit)
+        self._compaction = Compaction(parts.conversation)
 
     @property
     def name(self) -> str:
@@ -83,6 +86,11 @@ class Session:
         return self._parts.target.ref.name
 
     @property
+    def strategy(self) -> Strategy:
+        """What happens when the window fills."""
+        return self._conversation.recipe.strategy
+
+    @property
     def mode(self) -> ev.Mode:
         """The approval mode."""
         return self._parts.gate.mode
@@ -102,7 +110,9 @@ class Session:
         return self._run is not None and not self._run.done()
 
     def repair(self) -> None:
-        """After a crash: calls without a result get one, an open run its end. Nothing is run."""
+        """After a crash: calls without a result get one, an open run its end, and a handover note
+        that was asked for is asked for no more. Nothing is run.
+        """
         open_calls = list(self._conversation.open_calls.values())
         for call in open_calls:
             self._conversation.append(
@@ -110,6 +120,7 @@ class Session:
             )
         if open_calls or _run_is_open(self._conversation.events):
             self._conversation.append(ev.RunEnd(why="interrupted"))
+        self._compaction.take_back()
 
     def take_undelivered(self) -> list[str]:
         """Messages that were queued when an earlier process ended, for the prompt: they are the
@@ -171,7 +182,10 @@ class Session:
         self._parts.target = target
         self._emit(
             up.ModelChanged(
-                model=target.ref.name, server=target.ref.server, provider=target.ref.provider
+                model=target.ref.name,
+                server=target.ref.server,
+                provider=target.ref.provider,
+                strategy=recipe.strategy,
             )
         )
         self.tell_meter()
@@ -248,7 +262,15 @@ class Session:
         parts, conversation = self._parts, self._conversation
         asker = Asker(conversation, parts.target, self._emit, parts.clock)
         runner = CallRunner(conversation, parts.toolbox, parts.gate, self._emit, parts.clock)
-        turn = Turn(conversation, asker, runner, parts.toolbox, self._waiting, parts.limits)
+        turn = Turn(
+            conversation,
+            asker,
+            self._compaction,
+            runner,
+            parts.toolbox,
+            self._waiting,
+            parts.limits,
+        )
         try:
             ending = await turn.run()
         except asyncio.CancelledError:

@@ -10,6 +10,9 @@ from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thi
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.link import events as up
+from nodwyn_tui.window import handover
+from nodwyn_tui.window.carrying import ASK, TASK
+from nodwyn_tui.window.rows import HANDOVER
 
 INTERRUPTED = "interrupted"
 """How the result of a call that was stopped begins."""
@@ -19,6 +22,13 @@ WITH_BODIES = 64
 
 PREVIEW = 240
 """Characters of a body that an entry bears."""
+
+NOTES = {
+    ASK: "asks the model for a handover note",
+    HANDOVER: "the handover note",
+    TASK: "the request that goes on in the new window",
+}
+"""Titles of notes, by why they are there."""
 
 
 class Transcript:
@@ -157,7 +167,8 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
         case ev.GatePlan():
             yield _entry(event, "plan", title="plan")
         case ev.Note():
-            yield _entry(event, "note", state="outside" if event.audience == "person" else "in")
+            state: up.EntryState = "outside" if event.audience == "person" else "in"
+            yield _entry(event, "note", state=state, title=NOTES.get(event.why, ""))
         case ev.LlmError() | ev.BudgetBlocked() | ev.SessionRecovered():
             yield _entry(event, "error", state="outside")
         case _ if label := _divider_label(event):
@@ -172,10 +183,21 @@ def _divider_label(event: ev.Event) -> str:
             return "interrupted"
         case ev.SessionResume():
             return "resumed"
+        case ev.ContextOpen(kind=handover.KIND):
+            return _compacted(event)
+        case ev.ContextClose(report=handover.UNDONE):
+            return event.report
         case ev.UnknownEvent():
             return f"an entry of another build ({event.kind})"
         case _:
             return ""
+
+
+def _compacted(event: ev.ContextOpen) -> str:
+    if event.context_tokens is None or event.start_tokens is None:
+        return "compacted"
+    before, after = event.context_tokens / 1000, event.start_tokens / 1000
+    return f"compacted: {before:.1f}k → {after:.1f}k tokens"
 
 
 def _entry(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Answer, Asker
 from nodwyn_tui.agent.calls import CallRunner
+from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.ending import Ending
 from nodwyn_tui.agent.toolbox import Toolbox
@@ -33,16 +34,18 @@ class Limits:
 class Turn:
     """One run of the session. What is typed meanwhile comes from `waiting`."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - each is a part of its own
         self,
         conversation: Conversation,
         asker: Asker,
+        compaction: Compaction,
         runner: CallRunner,
         toolbox: Toolbox,
         waiting: Waiting,
         limits: Limits,
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
+        self._compaction = compaction
         self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
         self._failures: dict[tuple[str, str], int] = {}
         self._cuts = 0
@@ -65,6 +68,10 @@ class Turn:
         while True:
             if ending := self._over_limit(steps, since):
                 return ending
+            if asked := await self._compaction.when_due(self._asker):
+                steps += asked
+                if ending := self._over_limit(steps, since):
+                    return ending
             answer = await self._asker.ask()
             steps += 1
             if answer.calls:

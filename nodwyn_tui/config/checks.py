@@ -14,6 +14,7 @@ from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, credential_fault
 from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
 from nodwyn_tui.config.schema import ServerSettings, Settings
 from nodwyn_tui.config.servers import address_fault
+from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.errors import ConfigError
 
 _PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
@@ -24,14 +25,18 @@ _TAKEN_HEADERS = frozenset(
     | {"accept", "accept-encoding", "expect", "trailer", "proxy-authorization"}
 )
 
+BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
+"""What this version can do when a window fills; another one that is asked for is `trim`."""
+
 _LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("fallback",): ("",),
     ("servers", "*", "api_version"): ("",),
     ("models", "*", "images"): (False,),
     ("models", "*", "keep_reasoning"): (False,),
-    ("models", "*", "strategy"): ("trim",),
+    ("models", "*", "strategy"): BUILT_STRATEGIES,
     ("models", "*", "fresh"): ("auto", "off"),
     ("models", "*", "threshold"): (0.70,),
+    ("window", "strategy"): BUILT_STRATEGIES,
     ("window", "fresh"): ("auto", "off"),
     ("window", "threshold"): (0.70,),
 }

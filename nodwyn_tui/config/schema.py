@@ -64,6 +64,7 @@ class WindowSettings(Section):
     max_result_tokens: int | None = Field(None, gt=0)
     output_reserve: int = Field(8192, gt=0)
     threshold: float = Field(0.70, gt=0)
+    strategy: Strategy = "trim"
     fresh: Fresh = "auto"
     task_header: str | None = None
     plan_header: str | None = None

@@ -146,10 +146,13 @@ class RunStarted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestSent:
-    """A request went out; a reply will stream."""
+    """A request went out; a reply will stream. `purpose` is 'handover' where it asks for a
+    handover note.
+    """
 
     seq: int
     model: str
+    purpose: str = "turn"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,6 +283,7 @@ class ModelChanged:
     model: str
     server: str
     provider: str
+    strategy: str = "trim"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

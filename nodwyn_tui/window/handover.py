@@ -16,6 +16,9 @@ from nodwyn_tui.window.tasks import note_row, plan_row
 KIND = "compaction"
 """The kind of context that a compaction opens."""
 
+UNDONE = "the compaction was undone"
+"""What the end of a context that was taken back reports."""
+
 LEAST_NOTE = 200
 """Tokens that a note may have, however little room the marks leave."""
 

@@ -140,6 +140,10 @@ def test_what_has_no_effect_yet_is_said(tmp_path: Path) -> None:
     keys = ["fallback", "models.m.strategy", "models.m.images"]
     assert [problem.error.key for problem in problems] == keys
     assert load(tmp_path, SERVER + MODEL + 'strategy = "trim"\nimages = false\n').problems == ()
+    assert load(tmp_path, SERVER + MODEL + 'strategy = "compact"\n').problems == ()
+    assert load(tmp_path, '[window]\nstrategy = "compact"\n').problems == ()
+    (problem,) = load(tmp_path, '[window]\nstrategy = "rollover"\n').problems
+    assert "window.strategy: has no effect in this version yet" in problem.text
 
 
 def test_a_bad_key_costs_its_entry_nothing_else(tmp_path: Path) -> None:

@@ -166,6 +166,7 @@ def _httpd(host: str, fake: FakeServer) -> ThreadingHTTPServer:
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # small pieces would wait 40 ms for the acknowledgement each
     server_fake: FakeServer
 
     def setup(self) -> None:

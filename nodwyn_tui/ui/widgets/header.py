@@ -42,7 +42,11 @@ class Header(Bar):
         """Another model answers now."""
         if self.opened:
             self.opened = replace(
-                self.opened, model=changed.model, server=changed.server, provider=changed.provider
+                self.opened,
+                model=changed.model,
+                server=changed.server,
+                provider=changed.provider,
+                strategy=changed.strategy,
             )
             self.redraw()
 

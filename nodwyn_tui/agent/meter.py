@@ -10,7 +10,6 @@ from nodwyn_tui.domain.usage import Usage, cache_rate
 from nodwyn_tui.link import events as up
 from nodwyn_tui.window.build import Window
 
-
 SUMMARIES = ("summary", "handover")
 """Entries that stand for what is no more in the window."""
 

@@ -3,6 +3,8 @@
 from hypothesis import given
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.recipe import WindowLimits
+from nodwyn_tui.window import elision
 from nodwyn_tui.window.build import Shape, Window, build
 from nodwyn_tui.window.contexts import place
 from tests.generated import EACH_REQUEST, PAIRED, STEPS, VERSIONS, Session, Step, played
@@ -52,6 +54,42 @@ def test_nothing_is_trimmed_below_the_line(steps: list[Step], version: int) -> N
         if window.newly:
             whole = untrimmed(session, request)
             assert whole.estimate > line or whole.newly == window.newly
+
+
+def by_the_book(whole: Window, limits: WindowLimits, line: int) -> set[int]:
+    """What a trim of the window `whole` takes out, said once more and as plainly as can be."""
+    left = {entry.seq: entry.tokens for entry in whole.entries}
+    recent = whole.entries[-limits.protected :]
+    safe = {entry.seq for entry in recent} | {entry.batch for entry in recent}
+    out: set[int] = set()
+    goal = min(limits.low_water, line)
+    for kinds in (("result",), ("attachment",), ("assistant", "summary")):
+        for entry in whole.entries:
+            if whole.fixed + sum(left.values()) <= goal:
+                return out
+            if entry.kind not in kinds or entry.seq in safe or not entry.whole:
+                continue
+            results = [e.seq for e in whole.entries if e.batch == entry.seq and e.seq in left]
+            stubbed = elision.stub(entry).tokens
+            gained = left[entry.seq] - stubbed + sum(left[seq] for seq in results)
+            if entry.state != "elided" and gained > 0:
+                left[entry.seq] = stubbed
+                out |= {entry.seq, *results}
+                for seq in results:
+                    del left[seq]
+    return out
+
+
+@EACH_REQUEST
+@given(STEPS, PAIRED)
+def test_oldest_results_go_first_and_no_more_than_needed(steps: list[Step], version: int) -> None:
+    """ENG-14, ENG-16: then attachments, then replies with all their results."""
+    session = played(steps, version)
+    for request, window in session.windows:
+        whole, recipe = untrimmed(session, request), recipe_at(session, request).recipe
+        line = request.high_water or recipe.window.high_water
+        out = by_the_book(whole, recipe.window, line) if whole.estimate > line else set()
+        assert set(window.newly) == set(whole.newly) | (out - whole.elided - window.dropped)
 
 
 @EACH_REQUEST

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.folding import folded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
@@ -92,7 +93,7 @@ class Asker:
         Raises `ProviderError` where the server refused or failed for good, `BlockedError` where no
         request can be made that fits, `StoreError` where the request could not be recorded.
         """
-        shape, window = self._preflight(purpose)
+        shape, window = self._with_folds(purpose, *self._preflight(purpose))
         failures = Counter[str]()
         while True:
             sending = self._record(shape, window, purpose)
@@ -101,7 +102,8 @@ class Asker:
             except ProviderError as error:
                 failures[error.kind] += 1
                 if error.kind == "context_exceeded":
-                    shape, window = self._smaller(sending, window, error, failures[error.kind])
+                    smaller = self._smaller(sending, window, error, failures[error.kind])
+                    shape, window = self._with_folds(purpose, *smaller)
                     continue
                 delay = retry.delay(error, failures[error.kind], random.random())
                 self._failed(sending, error, delay)
@@ -141,6 +143,14 @@ class Asker:
         if not again:
             raise self._blocked(before, error.message, sending.request.purpose)
         return shape, trimmed
+
+    def _with_folds(
+        self, purpose: ev.Purpose, shape: Shape, window: Window
+    ) -> tuple[Shape, Window]:
+        """The request with what is due to be folded (ENG-21); a note is asked for as all stands."""
+        if purpose != "turn":
+            return shape, window
+        return folded(self._conversation, self._target, shape, window, self._clock.now())
 
     def _blocked(self, window: Window, reason: str, purpose: ev.Purpose) -> BlockedError:
         """The error, which is recorded unless the conversation can go on without the answer."""

@@ -20,6 +20,7 @@ from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.rolling import Rolling
+from nodwyn_tui.window.stale import Stale
 
 Emit = Callable[[up.UpEvent], None]
 SAVE_AGAIN_S = 2.0
@@ -32,7 +33,8 @@ class Conversation:
     Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
     `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether the
     model was shown a redaction marker: in a result, a message, or its own earlier call;
-    `changed_files` are this run's; `carrying` is what a compaction would take along.
+    `changed_files` are this run's; `carrying` is what a compaction would take along; `stale` knows
+    which results went out of date.
     """
 
     def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:
@@ -46,6 +48,7 @@ class Conversation:
         self.transcript = Transcript()
         self.forecast = Forecast()
         self.carrying = Carrying()
+        self.stale = Stale()
         self.changed_files: set[str] = set()
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
@@ -159,6 +162,7 @@ class Conversation:
         self._rolling.feed(event)
         self.carrying.feed(event)
         self.forecast.feed(event)
+        self.stale.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe = event

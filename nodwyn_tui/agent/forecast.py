@@ -1,5 +1,5 @@
-"""What the provider's cache should hold, from what was sent before (ENG-28), and how far its own
-counts of a prompt were from the estimate.
+"""What the provider's cache should hold, from what was sent before (ENG-28), how far its own counts
+of a prompt were from the estimate, and how many requests a run makes.
 """
 
 from collections.abc import Sequence
@@ -39,6 +39,7 @@ class Forecast:
         """Origins whose template leaves the thinking of earlier runs out."""
         self._last_origin = ""
         self._ratios: dict[str, float] = {}
+        self._requests = self._runs = self._run = 0
 
     def feed(self, event: ev.Event) -> None:
         """Takes the next event of the log. One that was taken already is passed over."""
@@ -48,6 +49,7 @@ class Forecast:
         self._watch.feed(event)
         match event:
             case ev.LlmRequest():
+                self._count(event)
                 self._asked[event.seq] = event
                 if event.prefix_ended_by == prefix.TEMPLATE:
                     self._rewriting.add(event.model.origin)
@@ -109,6 +111,17 @@ class Forecast:
         tokenizer makes more than one token of a byte: a count beyond that is no count.
         """
         return self._ratios.get(origin, 1.0)
+
+    @property
+    def requests_a_run(self) -> int:
+        """How many requests a run has made on average so far, at least 1."""
+        return max(self._requests // max(self._runs, 1), 1)
+
+    def _count(self, request: ev.LlmRequest) -> None:
+        if request.purpose == "turn":
+            self._requests += 1
+            self._runs += request.run != self._run
+            self._run = request.run
 
     def _has_expired(self, target: Target, now: datetime) -> bool:
         """Whether the server has likely let go of all since the last reply."""

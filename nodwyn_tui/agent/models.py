@@ -132,6 +132,7 @@ class Models:
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy=_strategy(choice.model, self.loaded.settings.window),
                 price=choice.model.price or _listed_price(facts),
+                folds=_folds(choice.model, self.loaded.settings.window),
             ),
             warning,
         )
@@ -256,6 +257,10 @@ def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
     """The model's own, else the one for all; `config.checks` has told of one that is not built."""
     wanted = entry.strategy or window.strategy
     return wanted if wanted in BUILT_STRATEGIES else "trim"
+
+
+def _folds(entry: ModelSettings, window: WindowSettings) -> bool:
+    return window.folds if entry.folds is None else entry.folds
 
 
 def _wanted(entry: ModelSettings, window: WindowSettings) -> Wanted:

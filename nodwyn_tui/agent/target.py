@@ -1,8 +1,10 @@
 """The model that a session asks, resolved: where it is, how it is asked, how much it holds."""
 
 from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from nodwyn_tui.config.schema import PriceSettings
+from nodwyn_tui.config.servers import is_private
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.providers.provider import Provider
@@ -15,7 +17,8 @@ ASSUMED = "assumed"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A model ready to be asked. `context` in tokens, and where that figure is from (`ASSUMED`
-    where nothing told it); `listing_limit` is the most a reply may have by the server's listing.
+    where nothing told it); `listing_limit` is the most a reply may have by the server's listing;
+    `folds` says whether stale results are folded by themselves.
     """
 
     ref: ModelRef
@@ -27,6 +30,7 @@ class Target:
     wanted: Wanted
     strategy: Strategy
     price: PriceSettings | None
+    folds: bool = True
 
     def holding(self, context: int) -> "Target":
         """The same with the context that a session was recorded with."""
@@ -38,6 +42,11 @@ class Target:
     def one_slot(self) -> bool:
         """Whether the server keeps only the last prompt it read."""
         return self.ref.provider == "ollama"
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is on this machine or its network."""
+        return is_private(urlsplit(self.provider.endpoint.base_url).hostname or "")
 
     @property
     def asks_for_cache(self) -> bool:

@@ -66,6 +66,7 @@ class WindowSettings(Section):
     threshold: float = Field(0.70, gt=0)
     strategy: Strategy = "trim"
     fresh: Fresh = "auto"
+    folds: bool = True
     task_header: str | None = None
     plan_header: str | None = None
 
@@ -91,6 +92,7 @@ class ModelSettings(Section):
     max_result_tokens: int | None = Field(None, gt=0)
     threshold: float | None = Field(None, gt=0)
     fresh: Fresh | None = None
+    folds: bool | None = None
     price: PriceSettings | None = None
 
 

@@ -26,11 +26,12 @@ from nodwyn_tui.domain.events import (
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.lab.policies import LabPolicy
-from nodwyn_tui.window import folds
+from nodwyn_tui.window import weighing
 from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.entries import Entry
 from nodwyn_tui.window.policy import policy_for
 from nodwyn_tui.window.rolling import Rolling
+from nodwyn_tui.window.stale import Stale
 
 UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
 """Frequent lines that stand in no window: left out, they cost no look at every request."""
@@ -82,6 +83,7 @@ class _Session:
         self._policy = policy
         self._log: list[Event] = []
         self._recipe: Recipe | None = None
+        self._stale = Stale()
         self._conversation = Rolling()
         self._others: dict[int, Rolling] = {}
         self._resumed = False
@@ -129,7 +131,7 @@ class _Session:
         anything is trimmed.
         """
         untrimmed = self._of(recorded.ctx).window(recipe, replace(shape, high_water=ENDLESS))
-        made = folds.due(self._log, untrimmed, folds.Moment(prefix_changes=True))
+        made = weighing.due(self._stale, untrimmed, weighing.Moment(held=0))
         for fold in made:
             # Just before the request, whose own seq it bears: there is no other between them.
             self._add(
@@ -157,6 +159,7 @@ class _Session:
         if isinstance(event, UNSEEN):
             return
         self._log.append(event)
+        self._stale.feed(event)
         for rolling in (self._conversation, *self._others.values()):
             rolling.feed(event)
 

@@ -255,11 +255,12 @@ async def test_switch_to_a_small_model_fits_from_the_first_request(rig: Rig) -> 
 
 async def test_refused_for_its_size_is_trimmed_and_sent_once_more(rig: Rig) -> None:
     """ENG-14: one forced trim, recorded; and blocked with remedies where nothing is left."""
-    (rig.workspace / "digits.txt").write_text("\n".join("9" * 60 for _ in range(120)))
+    for number in range(4):
+        (rig.workspace / f"{number}.txt").write_text("\n".join("9" * 60 for _ in range(120)))
     too_long = error(400, {"error": {"message": "maximum context length exceeded",
                                      "code": "context_length_exceeded"}})  # fmt: skip
-    read = call("fs-read", {"path": "digits.txt"})
-    with ChatServer([read, read, read, read, too_long, say("fits"), too_long, too_long]) as server:
+    reads = [call("fs-read", {"path": f"{number}.txt"}) for number in range(4)]
+    with ChatServer([*reads, too_long, say("fits"), too_long, too_long]) as server:
         rig.configure(server)
         await rig.open()
         assert (await rig.ask()).text == "fits"

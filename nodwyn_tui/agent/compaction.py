@@ -4,20 +4,21 @@ next request is what it would have been.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.bodies import text_of
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
 from nodwyn_tui.window import handover
-from nodwyn_tui.window.build import ORDINARY, Shape
+from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.handover import Handover
 from nodwyn_tui.window.own_note import own_note
 
-ENDLESS = 2**62
-"""A trim line that no window crosses."""
+UNTRIMMED = Shape(high_water=2**62)
+"""A window as it is before anything more leaves it."""
 
 TRIES = 2
 """How often a note is asked for where calls come in its place."""
@@ -35,9 +36,10 @@ class NoNote(Exception):
 
 @dataclass(slots=True)
 class Tried:
-    """What a try took: the requests it made."""
+    """What a try took: the requests it made, and what their replies cost."""
 
     requests: int = 0
+    usages: list[Usage] = field(default_factory=list)
 
 
 class Compaction:
@@ -85,6 +87,10 @@ class Compaction:
             if not came:
                 self.take_back()
         return made or self._own()
+
+    def preview(self, made: Handover) -> Window:
+        """The window that the conversation would go on from."""
+        return self._conversation.window(ORDINARY, *self._batch(made))
 
     def open(self, made: Handover, whole: int) -> None:
         """The conversation goes on from a note: one append. `whole` is what the window had, in
@@ -144,7 +150,7 @@ class Compaction:
         window, most = conversation.window(), asker.room
         if not window.newly and window.estimate <= min(conversation.recipe.window.high_water, most):
             return 0
-        whole = conversation.window(Shape(high_water=ENDLESS)).estimate
+        whole = conversation.window(UNTRIMMED).estimate
         # At the ceiling it is tried once more, whatever failed before: else the run is blocked.
         return whole if whole >= min(self._not_before, most) else 0
 
@@ -158,6 +164,7 @@ class Compaction:
         while tried.requests < TRIES:
             tried.requests += 1
             answer = await asker.ask("handover")
+            tried.usages.append(answer.response.usage)
             if not answer.calls:
                 return _note_of(answer.response)
             self._refuse(answer.calls)

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.calls import LOST, CallRunner
+from nodwyn_tui.agent.compact_command import CompactCommand
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.ending import Ending, report
@@ -22,12 +23,14 @@ from nodwyn_tui.agent.waiting import Waiting, undelivered
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.recipe import Strategy
-from nodwyn_tui.errors import BlockedError, NodwynError, StoreError
+from nodwyn_tui.errors import BlockedError, NodwynError, StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store import places
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.system.clock import Clock
+
+Settling = commands.AcceptCompaction | commands.DropCompaction | commands.UndoCompaction
 
 AUTO_REFUSED = (
     "mode auto runs everything unasked, so it needs a sandbox, and this build has none yet."
@@ -64,6 +67,7 @@ class Session:
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting = Waiting(parts.conversation, emit)
         self._compaction = Compaction(parts.conversation)
+        self._compact = CompactCommand(parts.conversation, self._compaction, emit)
 
     @property
     def name(self) -> str:
@@ -144,11 +148,33 @@ class Session:
         if not self.running:
             self._start(ev.UserMessage(text="Continue.", via="continue"))
 
+    def compact(self, wish: str) -> None:
+        """Asks for a handover note, for the person to look at."""
+        if self.running:
+            raise UsageError("/compact works once this run has ended (Esc stops it)")
+        self._begin(self._compacting(wish))
+
+    def settle_compaction(self, command: Settling) -> None:
+        """What the person makes of the note on offer, or of the latest compaction."""
+        if self.running:
+            raise UsageError("a compaction is settled between runs")
+        match command:
+            case commands.AcceptCompaction():
+                self._compact.accept(clean(command.note))
+            case commands.DropCompaction():
+                self._compact.drop()
+            case commands.UndoCompaction():
+                self._compact.undo()
+        self.tell_meter()
+        if not self._compact.offers:
+            self._send_waiting()
+
     async def interrupt(self) -> None:
         """Stops the run, and waits until everything it had started has ended (AGT-3)."""
         if self._run is not None and not self._run.done():
             self._run.cancel()
             await asyncio.wait([self._run])
+        self._compact.let_go()
 
     async def answer(self, command: commands.Answer) -> None:
         """The person's answer to a call that waits."""
@@ -169,6 +195,7 @@ class Session:
 
     async def switch_model(self, target: Target) -> None:
         """Asks another model from now on; the recipe is recorded anew with its sizes (ENG-8)."""
+        self._compact.let_go()
         recipe = resumed_recipe(self._conversation.recipe, target, same_model=False)
         began = self._conversation.began
         assert began is not None, "a session that is asked has a recipe"
@@ -226,6 +253,7 @@ class Session:
         back to the prompt; one that fits no window is kept, and marked as not sent.
         """
         conversation = self._conversation
+        self._compact.let_go()
         try:
             if blocked := too_long(message, conversation):
                 conversation.append(replace(message, rejected=True), blocked, must=True)
@@ -239,7 +267,10 @@ class Session:
         conversation.changed_files.clear()  # a run's, not the session's
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=recorded.run))
-        self._run = asyncio.create_task(self._running(recorded.seq))
+        self._begin(self._running(recorded.seq))
+
+    def _begin(self, work: Coroutine[None, None, None]) -> None:
+        self._run = asyncio.create_task(work)
         self._run.add_done_callback(self._watch)
 
     def _forget_draft(self, text: str) -> None:
@@ -279,7 +310,24 @@ class Session:
             ending = Ending.of(error)
         conversation.append(ev.RunEnd(why=ending.why))
         self._tell_end(ending, since)
-        if ending.why == "done" and (waiting := self._waiting.take_all()):
+        if ending.why == "done":
+            self._send_waiting()
+
+    async def _compacting(self, wish: str) -> None:
+        """A handover note on its way; what was typed meanwhile waits until it is settled."""
+        parts = self._parts
+        asker = Asker(self._conversation, parts.target, self._emit, parts.clock)
+        try:
+            await self._compact.offer(asker, wish)
+        except UsageError as error:
+            self._emit(up.Notice(level="warning", text=str(error)))
+        self.tell_meter()
+        if not self._compact.offers:
+            self._send_waiting()
+
+    def _send_waiting(self) -> None:
+        """Begins a run with what waits, if anything does."""
+        if waiting := self._waiting.take_all():
             self._start(ev.UserMessage(text="\n\n".join(waiting)))
 
     def _tell_end(self, ending: Ending, since: int) -> None:
@@ -292,6 +340,7 @@ def _run_is_open(events: Sequence[ev.Event]) -> bool:
     for event in reversed(events):
         if isinstance(event, ev.RunEnd | ev.SessionStart):
             return False
-        if isinstance(event, ev.UserMessage | ev.LlmRequest):
+        asked = isinstance(event, ev.LlmRequest) and event.purpose != "handover"
+        if asked or isinstance(event, ev.UserMessage):
             return True
     return False

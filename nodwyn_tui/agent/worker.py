@@ -120,6 +120,12 @@ class Worker:
                 await self._session.answer(command)
             case commands.SetMode():
                 self._session.set_mode(command.mode)
+            case commands.Compact():
+                self._session.compact(command.wish)
+            case (
+                commands.AcceptCompaction() | commands.DropCompaction() | commands.UndoCompaction()
+            ):
+                self._session.settle_compaction(command)
             case commands.ClearWindow():
                 await self._session.interrupt()
                 self._session.clear()

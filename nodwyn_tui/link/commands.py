@@ -86,6 +86,33 @@ class ClearWindow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compact:
+    """`/compact`: ask the model for a handover note, for the person to look at; `wish` is what they
+    want kept in mind. `CompactionStarted` and then `CompactionOffered` follow, or
+    `CompactionEnded`.
+    """
+
+    wish: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptCompaction:
+    """Go on from the note that was offered, as it stands in `note`."""
+
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropCompaction:
+    """Put the note that was offered away; nothing changes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoCompaction:
+    """`/compact undo`: the window before the latest compaction, while nothing was said since."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NewSession:
     """`/new`: end this session and start another in the same workspace."""
 
@@ -135,6 +162,10 @@ Command = (
     | ListModels
     | SetMode
     | ClearWindow
+    | Compact
+    | AcceptCompaction
+    | DropCompaction
+    | UndoCompaction
     | NewSession
     | StartTour
     | FetchBodies

@@ -311,6 +311,45 @@ class Queued:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionStarted:
+    """`/compact` asks the model for a handover note; an interruption stops it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """A part of a window: what it is, how many entries, how many tokens (estimated)."""
+
+    label: str
+    tokens: int
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionOffered:
+    """A handover note for the person to accept, edit or drop. Tokens are estimated: the window has
+    `before` and would begin with `after`; `goes` leaves it, `stays` is what it would begin with.
+    `own` says that the program wrote the note; `usage` is what asking for it cost.
+    """
+
+    note: str
+    before: int
+    after: int
+    goes: tuple[Portion, ...]
+    stays: tuple[Portion, ...]
+    own: bool = False
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompactionEnded:
+    """What became of `/compact`, or of undoing it. `taken` says that the window begins anew."""
+
+    text: str
+    level: Literal["info", "warning", "error"] = "info"
+    taken: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class NotSent:
     """The disk refused the person's message, so nothing was sent: its text goes back into the
     prompt, and `reason` says what to do.
@@ -388,6 +427,9 @@ UpEvent = (
     | ModelChanged
     | ModelsListed
     | Queued
+    | CompactionStarted
+    | CompactionOffered
+    | CompactionEnded
     | NotSent
     | Unsaved
     | Notice

@@ -44,7 +44,7 @@ Author = Literal["model", "person", "program"]
 
 FRAMES: dict[Author, str] = {
     "model": "This is the handover note that you wrote for yourself:",
-    "person": "This is the handover note that you wrote for yourself, as the person edited it:",
+    "person": "This is the handover note for you, as the person edited it:",
     "program": "There was no room to ask you for a handover note, so the program made this one:",
 }
 BEHIND = (

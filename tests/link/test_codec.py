@@ -35,6 +35,15 @@ RECORDS = [
         context_from="assumed",
         cached_reply=0.0,
     ),
+    commands.AcceptCompaction(note="so far\n- half"),
+    events.CompactionOffered(
+        note="so far",
+        before=9,
+        after=4,
+        goes=(events.Portion(label="replies", tokens=5, count=2),),
+        stays=(events.Portion(label="the note", tokens=4),),
+        usage=Usage(cost_usd=0.01),
+    ),
     events.RunEnded(why="done", usage=Usage(prompt_tokens=3, cost_usd=0.5)),
 ]
 

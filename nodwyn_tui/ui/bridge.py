@@ -114,6 +114,8 @@ class Bridge:
                 message = news.RunNews(event)
             case up.ApprovalAsked() | up.ApprovalClosed():
                 message = news.AskingNews(event)
+            case up.CompactionStarted() | up.CompactionOffered() | up.CompactionEnded():
+                message = news.CompactionNews(event)
             case up.MeterChanged() | up.ModeChanged() | up.ModelChanged() | up.Unsaved():
                 message = news.StandingNews(event)
             case up.ModelsListed() | up.Notice():

@@ -5,7 +5,9 @@ done by the screen. A command that does not work yet is not here (TUI-8).
 from dataclasses import dataclass
 from typing import Literal
 
-Name = Literal["help", "model", "mode", "clear", "new", "continue", "copy", "tour", "quit"]
+Name = Literal[
+    "help", "model", "mode", "clear", "compact", "new", "continue", "copy", "tour", "quit"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,9 @@ COMMANDS = (
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),
+    SlashCommand(
+        "compact", "a new window from a note of the model's; undo brings it back", "[WISH]"
+    ),
     SlashCommand("new", "end this session and begin another"),
     SlashCommand("copy", "copy the latest reply"),
     SlashCommand("tour", "open the tour: a scripted guide, no model needed"),

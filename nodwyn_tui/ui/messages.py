@@ -33,6 +33,7 @@ ReplyEvent = up.RequestSent | up.ReplyPiece | up.CallPiece | up.ReplyEnded
 RunEvent = up.RunStarted | up.RetryWaiting | up.RunEnded | up.Queued | up.NotSent
 AskingEvent = up.ApprovalAsked | up.ApprovalClosed
 StandingEvent = up.MeterChanged | up.ModeChanged | up.ModelChanged | up.Unsaved
+CompactionEvent = up.CompactionStarted | up.CompactionOffered | up.CompactionEnded
 AsideEvent = up.Notice | up.ModelsListed
 SessionEvent = up.Opened | up.Failed | up.Closed
 
@@ -77,6 +78,14 @@ class AskingNews(Message, bubble=False):
         super().__init__()
 
 
+class CompactionNews(Message, bubble=False):
+    """Something of `/compact`."""
+
+    def __init__(self, event: CompactionEvent) -> None:
+        self.event = event
+        super().__init__()
+
+
 class StandingNews(Message, bubble=False):
     """A figure or a state that is always on the screen."""
 
@@ -109,6 +118,7 @@ News = (
     | ReplyNews
     | RunNews
     | AskingNews
+    | CompactionNews
     | StandingNews
     | AsideNews
     | WorkerLost

@@ -23,6 +23,8 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "approval": (scenes.approval, ()),
     "streaming": (scenes.streaming, ()),
     "unsaved": (scenes.unsaved, ()),
+    "compaction": (scenes.compaction, ()),
+    "compaction_edited": (scenes.compaction, ("e", *"And ")),
     "model_picker": (scenes.conversation, (*"/model", "enter")),
     "commands": (scenes.conversation, ("slash",)),
     "help": (scenes.conversation, ("f1",)),
@@ -69,6 +71,6 @@ def test_light(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None
     assert picture(snap_compare, scene, size, "nodwyn-light")
 
 
-@pytest.mark.parametrize("scene", ["conversation", "approval", "no_model"])
+@pytest.mark.parametrize("scene", ["conversation", "approval", "no_model", "compaction"])
 def test_the_smallest_usual_terminal(snap_compare: Compare, scene: str) -> None:
     assert picture(snap_compare, scene, (60, 16))

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.link import events as up
 from tests.ui.backend import OPENED
 
@@ -154,6 +155,35 @@ def streaming() -> list[up.UpEvent]:
         up.ReplyPiece(kind="thinking", text="The base may end in a separator. " * 9),
         up.ReplyPiece(kind="text", text=REPLY[:430]),
     ]
+
+
+OFFER = up.CompactionOffered(
+    note=(
+        "The person wants the login test to pass on Windows; the public names stay as they are.\n\n"
+        "Done: `token_file` in app/auth.py joins its path with `Path`; tests/test_login.py compares"
+        " `Path` values. Both pass here (`uv run pytest -q tests/test_login.py`).\n"
+        "Failed: `os.path.join` keeps the doubled separator, so it is no way out.\n\n"
+        "Next: the same join by hand stands in app/cache.py, line 41; then run all tests."
+    ),
+    before=31_200,
+    after=4_310,
+    goes=(
+        up.Portion(label="messages of yours", tokens=420, count=3),
+        up.Portion(label="replies", tokens=6_900, count=14),
+        up.Portion(label="results", tokens=20_080, count=22),
+    ),
+    stays=(
+        up.Portion(label="system prompt and tools", tokens=3_800),
+        up.Portion(label="the handover note", tokens=330),
+        up.Portion(label="the plan", tokens=180),
+    ),
+    usage=Usage(prompt_tokens=27_900, cached_tokens=27_100, output_tokens=210, cost_usd=0.0112),
+)
+
+
+def compaction() -> list[up.UpEvent]:
+    """A handover note waits for the person."""
+    return [*conversation(), up.CompactionStarted(), OFFER]
 
 
 def no_model() -> list[up.UpEvent]:

@@ -7,10 +7,10 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.messages import Outcome
+from nodwyn_tui.ui.screens.compacting import Compacting
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
-from nodwyn_tui.ui.screens.stage import Stage
 from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.pick_list import Choice
@@ -26,7 +26,7 @@ _PLAIN: dict[str, commands.Command] = {
 }
 
 
-class Commanding(Stage):
+class Commanding(Compacting):
     """Carries out commands, however they were given."""
 
     @property
@@ -53,6 +53,8 @@ class Commanding(Stage):
                 self._set_mode(invocation.argument)
             case "continue" | "clear" | "new":
                 self.bridge.send(_PLAIN[invocation.name])
+            case "compact":
+                self.compact(invocation.argument)
             case "help":
                 self.action_help()
             case "copy":

@@ -143,8 +143,9 @@ class Stage(Screen[None]):
     def on_reply_news(self, message: news.ReplyNews) -> None:
         event = message.event
         match event:
-            case up.RequestSent(model=model):
-                self.activity.do(Doing(f"waits for {model}"))
+            case up.RequestSent(model=model, purpose=purpose):
+                note = purpose == "handover"
+                self.activity.do(Doing(f"waits for {model}{' to write a note' if note else ''}"))
                 return
             case up.ReplyPiece(kind=kind):
                 self.activity.do(Doing("thinks" if kind == "thinking" else "writes"))

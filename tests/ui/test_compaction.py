@@ -145,12 +145,12 @@ async def test_undo_is_a_word_of_the_command() -> None:
 
 def test_what_was_not_reported_is_not_made_up() -> None:
     """TUI-16."""
-    assert "97% from the cache · 210 written · $0.0112" in facts(scenes.OFFER)
+    assert "costs  read 27.9k (97% from the cache) · wrote 210 · $0.0112" in facts(scenes.OFFER)
     assert "costs  unknown: the server reported no usage" in facts(
         replace(scenes.OFFER, usage=None)
     )
     only = replace(scenes.OFFER, usage=Usage(prompt_tokens=9))
-    assert "costs  9 tokens read · the next request" in facts(only)
+    assert "costs  read 9 · the next request" in facts(only)
     own = facts(replace(scenes.OFFER, own=True, usage=None))
     assert "no room to ask the model, so the program wrote the note" in own
 

@@ -15,7 +15,7 @@ from nodwyn_tui.ui.widgets.compaction_facts import CompactionFacts
 from nodwyn_tui.ui.widgets.editor import Editor
 from nodwyn_tui.ui.widgets.pastes import clean
 
-READING = "Enter accepts it · e edits it · Esc drops it, nothing changes"
+READING = "Enter accepts it · e edits it · Esc drops it"
 WRITING = "Esc ends editing"
 
 

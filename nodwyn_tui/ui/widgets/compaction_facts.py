@@ -32,11 +32,10 @@ class CompactionFacts(Bar):
         offer = self.offer
         yield cut(
             [
-                Span("The window has "),
                 Span(tokens(offer.before), "strong"),
-                Span(" tokens and would begin anew with "),
+                Span(" tokens → "),
                 Span(tokens(self.after), "strong"),
-                Span(" (estimated).", "dim"),
+                Span(" in the new window (estimated)", "dim"),
             ],
             width,
         )
@@ -49,7 +48,7 @@ def _row(head: str, role: str, parts: Sequence[str], width: int) -> Iterator[Row
     """A word, and its parts behind it, in as many rows as they need."""
     text = Span(one_line(" · ".join(parts)), "dim")
     for number, row in enumerate(wrap([text], width - _HEAD)):
-        first = Span((head if number == 0 else "").ljust(_HEAD), role)
+        first = Span(head.ljust(_HEAD), role) if number == 0 else Span(" " * _HEAD)
         yield (first, *row)
 
 
@@ -68,10 +67,10 @@ def _costs(offer: CompactionOffered, after: int) -> Iterator[str]:
     else:
         cached = ""
         if usage.cached_tokens is not None and usage.prompt_tokens:
-            cached = f", {usage.cached_tokens / usage.prompt_tokens:.0%} from the cache"
-        yield f"{tokens(usage.prompt_tokens)} tokens read{cached}"
+            cached = f" ({usage.cached_tokens / usage.prompt_tokens:.0%} from the cache)"
+        yield f"read {tokens(usage.prompt_tokens)}{cached}"
         if usage.output_tokens is not None:
-            yield f"{tokens(usage.output_tokens)} written"
+            yield f"wrote {tokens(usage.output_tokens)}"
         if usage.cost_usd is not None:
             yield f"${usage.cost_usd:,.4f}"
     prefix = offer.stays[0].tokens if offer.stays else 0

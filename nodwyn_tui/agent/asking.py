@@ -4,18 +4,17 @@ again only where that is allowed (PRV-8, PRV-9, ENG-14).
 
 import asyncio
 import random
-import re
 from collections import Counter
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent import spend
+from nodwyn_tui.agent.call_ids import own_ids
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.folding import folded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
-from nodwyn_tui.domain.parts import Call, ReplyPart
+from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError
 from nodwyn_tui.link import events as up
@@ -25,8 +24,6 @@ from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
-
-_SAFE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}\Z")
 
 CUT_BY_SERVER = (
     "{server} counted {counted:,} tokens of a prompt that has at least {whole:,}: it seems to have"
@@ -288,26 +285,3 @@ class Asker:
 
     def _ms_since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)
-
-
-def own_ids(
-    parts: Sequence[ReplyPart], used: Collection[str], seq: int
-) -> tuple[tuple[ReplyPart, ...], dict[str, str]]:
-    """A reply's parts with call ids unique in the session, and each call's arguments by id.
-
-    A provider's id is kept where it is whole and new; else one is made from the reply's seq, which
-    a resume finds again in the log (C29, C30).
-    """
-    taken = set(used)
-    made: list[ReplyPart] = []
-    originals: dict[str, str] = {}
-    for number, part in enumerate(parts):
-        if not isinstance(part, Call):
-            made.append(part)
-            continue
-        kept = part.id not in taken and _SAFE_ID.match(part.id) is not None
-        own = part.id if kept else f"call_{seq}_{number}"
-        taken.add(own)
-        originals[own] = part.arguments
-        made.append(replace(part, id=own, provider_id=None if kept else part.id))
-    return tuple(made), originals

@@ -14,6 +14,11 @@ from nodwyn_tui.domain.usage import Usage, cache_rate
 
 HEADINGS = ("seq", "model", "prompt", "predicted", "cached", "share", "prefix ended by", "cost $")
 
+SERVERS_MISS = "- server's miss"
+"""In place of an event: nothing of ours ended the prefix."""
+BLOCK = 128
+"""Tokens by which caches that go by blocks may hold less."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -84,10 +89,29 @@ def _table(rows: Sequence[Row]) -> str:
     cells = [HEADINGS, *(_cells(row) for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(HEADINGS))]
     lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
-    total = totals(rows)
-    rate = "unknown" if total["cache_rate"] is None else f"{total['cache_rate']:.1%}"
-    prompt, cached = _figure(total["prompt_tokens"]), _figure(total["cached_tokens"])
-    return "\n".join([*lines, "", f"token cache rate {rate} ({cached} of {prompt} prompt tokens)"])
+    cost = totals(rows)["cost_usd"]
+    spent = "unknown" if cost is None else f"${cost:.4f}"
+    return "\n".join([*lines, "", f"token cache rate {_rate(rows)}", f"cost {spent}"])
+
+
+def _rate(rows: Sequence[Row]) -> str:
+    """The rate, and the sums that it is of: those of the replies that report both (ENG-29)."""
+    rate = totals(rows)["cache_rate"]
+    if rate is None:
+        return "unknown: no reply reported what was cached"
+    known = [row for row in rows if row.prompt_tokens and row.cached_tokens is not None]
+    cached = sum(row.cached_tokens or 0 for row in known)
+    prompt = sum(row.prompt_tokens or 0 for row in known)
+    left_out = sum(row.prompt_tokens is not None for row in rows) - len(known)
+    others = f"; {left_out} of the replies reported no cached tokens" if left_out else ""
+    return f"{rate:.1%} ({cached:,} of {prompt:,} prompt tokens{others})"
+
+
+def missed(row: Row) -> bool:
+    """Whether the server read anew what nothing had changed: a miss of its own (ENG-28)."""
+    if row.prefix_ended_by is not None or row.predicted_cached is None or row.cached_tokens is None:
+        return False
+    return row.predicted_cached - row.cached_tokens > BLOCK + row.predicted_cached // 20
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -97,7 +121,8 @@ def _cells(row: Row) -> tuple[str, ...]:
     inert = "".join(char for char in row.model if char.isprintable())
     cost = "?" if row.cost_usd is None else f"{row.cost_usd:.4f}"
     figures = map(_figure, (row.prompt_tokens, row.predicted_cached, row.cached_tokens))
-    return (str(row.seq), inert[:40], *figures, share, row.prefix_ended_by or "-", cost)
+    ended_by = row.prefix_ended_by or (SERVERS_MISS if missed(row) else "-")
+    return (str(row.seq), inert[:40], *figures, share, ended_by, cost)
 
 
 def _figure(value: float | None) -> str:

@@ -104,6 +104,36 @@ async def test_one_slot_is_warm_while_the_model_is_kept(rig: Rig) -> None:
     assert words(rig) == ["first", None]
 
 
+async def test_other_thinking_level_is_a_switch_of_parameters(rig: Rig) -> None:
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask("first")
+        await rig.close()
+        rig.configure(server, effort="low")
+        await rig.open(resume="last")
+        await rig.ask("second")
+    assert words(rig) == ["first", "parameter_switch"]
+    assert rig.of(ev.LlmRequest)[1].predicted_cached == 0
+
+
+async def test_trim_is_foretold_as_the_cache_has_it(rig: Rig) -> None:
+    """The first message that differs is one that this request elides."""
+    with ChatServer([call("fs-read", {"path": f"{n}.txt"}) for n in range(14)]) as server:
+        for number in range(14):
+            (rig.workspace / f"{number}.txt").write_text(f"line {number}\n" * 300)
+        rig.configure(server, high_water=9_000, low_water=5_000)
+        await rig.open()
+        await rig.ask()
+    trims = [request for request in rig.of(ev.LlmRequest) if request.elided]
+    assert trims
+    assert {trim.prefix_ended_by for trim in trims} == {"trim"}
+    usages = {reply.req: reply.usage for reply in rig.of(ev.LlmResponse)}
+    for trim in trims:
+        held = usages[trim.seq].cached_tokens or 0
+        assert abs(held - (trim.predicted_cached or 0)) <= 0.12 * held
+
+
 def test_fake_counts_the_cache_by_what_its_template_leaves() -> None:
     """The fake itself: earlier thinking is no part of what it counts."""
     body = {

@@ -4,6 +4,9 @@ import json
 import subprocess
 from pathlib import Path
 
+import pytest
+
+from nodwyn_tui.cli.cache import Row, missed, totals
 from tests.cli.test_run import NODWYN, configure, run
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import Say, call, say
@@ -51,4 +54,68 @@ def test_reply_without_usage_stays_out_of_the_rate(tmp_path: Path, home: Path) -
     assert value["totals"]["cache_rate"] == 0.0
     table = cache(log)
     assert "?" in table
-    assert "token cache rate 0.0%" in table
+    prompt = value["totals"]["prompt_tokens"]
+    assert f"token cache rate 0.0% (0 of {prompt:,} prompt tokens)" in table
+    assert "cost unknown" in table
+
+
+def row(**fields: object) -> Row:
+    unknown = dict.fromkeys(
+        ("prompt_tokens", "predicted_cached", "cached_tokens", "prefix_ended_by", "cost_usd")
+    )
+    return Row(seq=1, model="m", **(unknown | fields))
+
+
+@pytest.mark.parametrize(
+    ("rows", "rate"),
+    [
+        ([], None),
+        ([row(prompt_tokens=100)], None),
+        ([row(cached_tokens=0)], None),
+        ([row(prompt_tokens=0, cached_tokens=0)], None),
+        ([row(prompt_tokens=100, cached_tokens=0)], 0.0),
+        ([row(prompt_tokens=100, cached_tokens=50), row(prompt_tokens=900)], 0.5),
+        (
+            [row(prompt_tokens=100, cached_tokens=50), row(prompt_tokens=300, cached_tokens=0)],
+            0.125,
+        ),
+    ],
+    ids=["none", "no cached", "no prompt", "empty prompt", "zero", "one unknown", "a zero counts"],
+)
+def test_rate_counts_replies_that_report_both(rows: list[Row], rate: float | None) -> None:
+    """ENG-29: a reported zero counts as 0 %; with no such reply the rate is unknown."""
+    assert totals(rows)["cache_rate"] == rate
+
+
+@pytest.mark.parametrize(
+    ("fields", "its_own"),
+    [
+        ({"predicted_cached": 5_000, "cached_tokens": 0}, True),
+        ({"predicted_cached": 5_000, "cached_tokens": 4_900}, False),
+        ({"predicted_cached": 5_000, "cached_tokens": 0, "prefix_ended_by": "trim"}, False),
+        ({"predicted_cached": 5_000}, False),
+        ({"predicted_cached": 0, "cached_tokens": 0}, False),
+        ({"cached_tokens": 0}, False),
+    ],
+)
+def test_miss_with_an_identical_prefix_is_the_servers(
+    fields: dict[str, object], its_own: bool
+) -> None:
+    """ENG-28."""
+    assert missed(row(**fields)) is its_own
+
+
+def test_table_has_the_words(tmp_path: Path, home: Path) -> None:
+    """ENG-28: what ended each prefix, and a miss that nothing of ours caused."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    with ChatServer([call("fs-list", {}), say("one"), say("two")], cache="off") as server:
+        configure(home, server)
+        run(workspace, "-p", "look")
+        configure(home, server, effort="low")
+        run(workspace, "-p", "again", "--continue")
+    (log,) = workspace.rglob("log.jsonl")
+    heading, *lines = cache(str(log)).splitlines()
+    assert heading.split()[-5:] == ["prefix", "ended", "by", "cost", "$"]
+    ends = [line.split("%")[-1].strip().rpartition("  ")[0].strip() for line in lines[:3]]
+    assert ends == ["first", "- server's miss", "parameter_switch"]

@@ -24,7 +24,7 @@ from nodwyn_tui.window.prompts import (
     shared,
 )
 from nodwyn_tui.window.watch import Watch
-from tests.builders import MODEL, LogBuilder
+from tests.builders import MODEL, LogBuilder, recipe
 
 PARAMETERS = Parameters()
 
@@ -189,6 +189,12 @@ def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) 
     return ask(log, earlier, shape=shape)
 
 
+def rerecord(log: LogBuilder, **changes: int) -> None:
+    """The recipe changed in mid-session."""
+    log.recipe = recipe(**changes)
+    log.add(ev.SessionRecipe(session="s", workspace="/w", app="t", recipe=log.recipe))
+
+
 @pytest.mark.parametrize(
     ("word", "change"),
     [
@@ -198,6 +204,8 @@ def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) 
         ("edit", lambda log: log.edit(6, "drop")),
         ("rewind", lambda log: log.rewind(7)),
         ("clear", lambda log: log.clear()),
+        ("rollover", lambda log: log.add(ev.WindowReset(kind="rollover", rollover_id="r"))),
+        ("model_switch", lambda log: rerecord(log, max_result_tokens=20)),
         ("compaction", lambda log: log.compact()),
         ("resume", lambda log: log.resume(system="Other.")),
     ],

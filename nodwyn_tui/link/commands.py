@@ -1,13 +1,12 @@
 """Commands: what a front tells the worker. One closed union of frozen records."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from nodwyn_tui.domain.words import Mode
+from nodwyn_tui.link.record import Record
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Open:
+class Open(Record):
     """The first command: open a session in `workspace` (an absolute path).
 
     `resume` is '' for a new session, 'last' for the newest one here, else an id, an id's prefix or
@@ -31,8 +30,7 @@ class Open:
     max_cost: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Send:
+class Send(Record):
     """A message of the person. While a run goes on it is queued: `steer` after the current tool
     batch, else at the run's end.
     """
@@ -41,18 +39,15 @@ class Send:
     steer: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupt:
+class Interrupt(Record):
     """Esc: stop the run now; every open call gets its interrupted result."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Continue:
+class Continue(Record):
     """Go on after a limit, an error or an interruption, without new words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Record):
     """The person's answer to `ApprovalAsked`. `reason` goes to the model when refused."""
 
     call_id: str
@@ -61,32 +56,27 @@ class Answer:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SwitchModel:
+class SwitchModel(Record):
     """Use another model from the next request on: a `[models]` name, or `SERVER/ID`."""
 
     model: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListModels:
+class ListModels(Record):
     """Ask for `ModelsListed`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetMode:
+class SetMode(Record):
     """Change the approval mode."""
 
     mode: Mode
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClearWindow:
+class ClearWindow(Record):
     """`/clear`: a new window in this session; nothing before it is sent again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compact:
+class Compact(Record):
     """`/compact`: ask the model for a handover note, for the person to look at; `wish` is what they
     want kept in mind. `CompactionStarted` and then `CompactionOffered` follow, or
     `CompactionEnded`.
@@ -95,42 +85,35 @@ class Compact:
     wish: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AcceptCompaction:
+class AcceptCompaction(Record):
     """Go on from the note that was offered, as it stands in `note`."""
 
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropCompaction:
+class DropCompaction(Record):
     """Put the note that was offered away; nothing changes."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoCompaction:
+class UndoCompaction(Record):
     """`/compact undo`: the window before the latest compaction, while nothing was said since."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewSession:
+class NewSession(Record):
     """`/new`: end this session and start another in the same workspace."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartTour:
+class StartTour(Record):
     """Offered where no model was found: open the built-in tour in place of this session."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchBodies:
+class FetchBodies(Record):
     """Ask for the bodies of entries (`BodyLoaded`, one each), by entry id."""
 
     ids: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchPage:
+class FetchPage(Record):
     """Ask for entries that were not told (`PageLoaded`): the nearest before log line `before`, or,
     where that is 0, the nearest behind line `after` (0: from the session's beginning). The worker
     says how many make a page; the entries of one line are never parted.
@@ -140,15 +123,13 @@ class FetchPage:
     after: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SaveDraft:
+class SaveDraft(Record):
     """The prompt's text as it stands; kept over a crash. Sent at most twice a second."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Close:
+class Close(Record):
     """End the session in order; the worker leaves."""
 
 

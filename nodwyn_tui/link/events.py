@@ -4,11 +4,11 @@ A front draws from these alone, the same whether they come from a live run or fr
 read. Everything in them that a model, a tool, a file or a server wrote is plain text.
 """
 
-from dataclasses import dataclass
 from typing import Literal
 
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.domain.words import Mode, RunEndWhy
+from nodwyn_tui.link.record import Record
 
 EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
 EntryState = Literal["in", "cut", "elided", "folded", "behind", "outside"]
@@ -16,8 +16,7 @@ CallStatus = Literal["", "waiting", "running", "ok", "failed", "refused", "inter
 SegmentKind = Literal["system", "summary", "history", "images", "fresh", "new"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class Body(Record):
     """An entry in full. A call has `arguments` (pretty JSON), `text` (its result) and `diff`."""
 
     text: str
@@ -25,8 +24,7 @@ class Body:
     diff: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Record):
     """One thing of the transcript. `id` is unique and sorts as the log does with `seq` first;
     `seq` is the log line it comes from (0: not yet on disk). `title` is a call's one-line summary
     or a divider's label; `preview` the first characters of the body, `size` its length in
@@ -48,16 +46,14 @@ class Entry:
     body: Body | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(Record):
     """Something wrong in the configuration, one entry each; `text` names file, line and key."""
 
     text: str
     warning: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class Opened(Record):
     """A session is open (also after `/new`, a tour, a restart). Fronts start their picture anew.
 
     `model` is '' where none was found: then `setup` says what to do. `draft` and `history` (newest
@@ -84,8 +80,7 @@ class Opened:
     log_path: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntriesLoaded:
+class EntriesLoaded(Record):
     """The transcript's latest entries, in order, after `Opened`; may come in several pieces. In
     the first one `earlier` says that there are others before them: `FetchPage` asks for those.
     """
@@ -95,8 +90,7 @@ class EntriesLoaded:
     earlier: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PageLoaded:
+class PageLoaded(Record):
     """The answer to `FetchPage` with the same `before` and `after`: entries in order, none where
     there are none. `more` says that others lie beyond them in the direction that was asked for.
     """
@@ -107,45 +101,39 @@ class PageLoaded:
     more: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryAdded:
+class EntryAdded(Record):
     """A new entry at the end."""
 
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EntryChanged:
+class EntryChanged(Record):
     """An entry changed; same id, same place."""
 
     entry: Entry
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StatesChanged:
+class StatesChanged(Record):
     """Entries by id whose place in the window changed (a trim, a clear), with the new state."""
 
     ids: tuple[str, ...]
     state: EntryState
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BodyLoaded:
+class BodyLoaded(Record):
     """An entry's body, as asked for."""
 
     id: str
     body: Body
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunStarted:
+class RunStarted(Record):
     """The assistant works from here to `RunEnded`."""
 
     run: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RequestSent:
+class RequestSent(Record):
     """A request went out; a reply will stream. `purpose` is 'handover' where it asks for a
     handover note.
     """
@@ -155,16 +143,14 @@ class RequestSent:
     purpose: str = "turn"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyPiece:
+class ReplyPiece(Record):
     """A piece of the reply being streamed. What streamed is replaced by entries when it ends."""
 
     kind: Literal["text", "thinking"]
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallPiece:
+class CallPiece(Record):
     """A call is being written: its name and characters so far."""
 
     index: int
@@ -172,8 +158,7 @@ class CallPiece:
     chars: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReplyEnded:
+class ReplyEnded(Record):
     """The stream ended; the live area is dropped. Entries for what was kept follow or came.
     `partial` is text of a broken stream, shown as incomplete and not kept in the window.
     """
@@ -182,16 +167,14 @@ class ReplyEnded:
     partial: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallOutput:
+class CallOutput(Record):
     """The latest line of a running call's output, for its entry."""
 
     id: str
     line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalAsked:
+class ApprovalAsked(Record):
     """A call waits for the person. Exactly one of `diff` and `command` is set for writes and
     shell; `touches` lists paths it may change; `pattern` is what "always" would allow.
     """
@@ -207,15 +190,13 @@ class ApprovalAsked:
     warning: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalClosed:
+class ApprovalClosed(Record):
     """The call no longer waits (answered, interrupted, or the mode now allows it)."""
 
     call_id: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryWaiting:
+class RetryWaiting(Record):
     """A request will be sent again in `seconds`; Esc stops it."""
 
     seconds: float
@@ -223,8 +204,7 @@ class RetryWaiting:
     attempt: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunEnded:
+class RunEnded(Record):
     """The run is over; `message` says why where it is not 'done'; `remedy` what to do."""
 
     why: RunEndWhy
@@ -238,16 +218,14 @@ class RunEnded:
     exit_code: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Record):
     """A part of the window, in estimated tokens."""
 
     kind: SegmentKind
     tokens: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeterChanged:
+class MeterChanged(Record):
     """What fills the window. Tokens; shares 0 to 1, `None` where unknown. `source` says whether
     `used` is the server's figure or the estimate; `context_from` where the context size is from.
     `next_event` is what happens next and about when ("next trim in ~12 steps").
@@ -268,16 +246,14 @@ class MeterChanged:
     elapsed_ms: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeChanged:
+class ModeChanged(Record):
     """The approval mode is now this; `refused` says why another one was not taken."""
 
     mode: Mode
     refused: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChanged:
+class ModelChanged(Record):
     """Requests go to this model from now on."""
 
     model: str
@@ -286,8 +262,7 @@ class ModelChanged:
     strategy: str = "trim"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelChoice:
+class ModelChoice(Record):
     """A model the person can pick: `name` is what `SwitchModel` takes."""
 
     name: str
@@ -295,28 +270,24 @@ class ModelChoice:
     current: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelsListed:
+class ModelsListed(Record):
     """Configured models, and those of servers that could be asked; `failures` a line each."""
 
     models: tuple[ModelChoice, ...]
     failures: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queued:
+class Queued(Record):
     """The messages that wait for the run, in order."""
 
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionStarted:
+class CompactionStarted(Record):
     """`/compact` asks the model for a handover note; an interruption stops it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Portion:
+class Portion(Record):
     """A part of a window: what it is, how many entries, how many tokens (estimated)."""
 
     label: str
@@ -324,8 +295,7 @@ class Portion:
     count: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionOffered:
+class CompactionOffered(Record):
     """A handover note for the person to accept, edit or drop. Tokens are estimated: the window has
     `before` and would begin with `after`; `goes` leaves it, `stays` is what it would begin with.
     `own` says that the program wrote the note; `usage` is what asking for it cost.
@@ -340,8 +310,7 @@ class CompactionOffered:
     usage: Usage | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionEnded:
+class CompactionEnded(Record):
     """What became of `/compact`, or of undoing it. `taken` says that the window begins anew."""
 
     text: str
@@ -349,8 +318,7 @@ class CompactionEnded:
     taken: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotSent:
+class NotSent(Record):
     """The disk refused the person's message, so nothing was sent: its text goes back into the
     prompt, and `reason` says what to do.
     """
@@ -359,8 +327,7 @@ class NotSent:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unsaved:
+class Unsaved(Record):
     """`count` log events are held in memory because the disk refused (`why`); 0: all is saved.
     Shown all the time while it lasts.
     """
@@ -369,8 +336,7 @@ class Unsaved:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice:
+class Notice(Record):
     """A remark for the person. `detail` opens on request."""
 
     level: Literal["info", "warning", "error"]
@@ -378,15 +344,13 @@ class Notice:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
+class LogLine(Record):
     """A log event as its line, for `--format jsonl`."""
 
     line: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failed:
+class Failed(Record):
     """The session could not be opened, or the worker cannot go on. Nothing follows. Where several
     things are wrong, `each` holds a message a thing, and `message` all of them.
     """
@@ -397,8 +361,7 @@ class Failed:
     each: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closed:
+class Closed(Record):
     """The session is closed and on disk; nothing follows."""
 
     session: str = ""

@@ -242,7 +242,7 @@ class Asker:
         """The reply and its calls, in one write."""
         conversation = self._conversation
         seq = conversation.log.next_seq
-        parts, originals = own_ids(reply.parts, conversation.calls.keys(), seq)
+        parts, originals = own_ids(reply.parts, conversation.knows_call, seq)
         recorded = conversation.append(
             ev.LlmResponse(
                 req=sending.request.seq,

@@ -10,6 +10,7 @@ from nodwyn_tui.agent.approvals import Rules
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
+from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
 from nodwyn_tui.agent.session import Parts, Session
@@ -71,8 +72,8 @@ class Assembly:
         """
         tools = self._rooms.make_tools(self._rooms.child_environment())
         recipe = self._new_recipe(command, target, tools)
-        log = Log.create(folder, self._rooms.clock, self._rooms.redactor)
-        conversation = Conversation(log, (), self._emit, want_log=command.want_log)
+        log = Log.create(folder, self._rooms.clock, self._rooms.redactor, Ledgers())
+        conversation = Conversation(log, (), Ledger(), self._emit, want_log=command.want_log)
         conversation.append(
             ev.SessionStart(**self._about(command, folder), recipe=recipe), must=True
         )
@@ -81,8 +82,11 @@ class Assembly:
     def resumed(
         self, command: commands.Open, log: Log, events: Sequence[ev.Event], target: Target
     ) -> Session:
-        """A session whose log was opened: it keeps its prompt, catalogue and headers (ENG-11)."""
-        conversation = Conversation(log, events, self._emit, want_log=command.want_log)
+        """A session whose log was opened: it keeps its prompt, catalogue and headers (ENG-11).
+        `events` are those that its window needs.
+        """
+        ledger = ledger_of(log.archive).copy()  # the log's index goes on with its own
+        conversation = Conversation(log, events, ledger, self._emit, want_log=command.want_log)
         tools = self._rooms.make_tools(self._rooms.child_environment())
         recipe = self._resumed(command, conversation, target, tools)
         about = self._about(command, log.path.parent)
@@ -103,8 +107,7 @@ class Assembly:
             conversation.append(ev.Note(text=PROMPT_LOST, audience="person", why="damage"))
             return self._new_recipe(command, target, tools)
         _refuse_unknown(conversation.recipe)
-        asked = [event for event in conversation.events if isinstance(event, ev.LlmRequest)]
-        same = bool(asked) and asked[-1].model.origin == target.ref.origin
+        same = conversation.ledger.facts.last_origin == target.ref.origin
         return resumed_recipe(conversation.recipe, target, same_model=same)
 
     def _new_recipe(

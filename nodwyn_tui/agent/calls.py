@@ -128,7 +128,7 @@ class CallRunner:
             return Outcome(text=verdict.refusal(), is_error=True)
         self._ran.add(call.call_id)
         outcome = await tool.run(arguments, replace(context, granted=ask))
-        self._conversation.changed_files.update(outcome.changed)
+        self._conversation.run.changed_files.update(outcome.changed)
         return outcome
 
     def _decide(self, call: ev.ToolCall, verdict: Verdict) -> None:

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.forecast import Forecast
+from nodwyn_tui.agent.ledger import Ledger
 from nodwyn_tui.agent.meter import Spent, measure
+from nodwyn_tui.agent.running import Run
+from nodwyn_tui.agent.standing import Standing
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.domain import events as ev
@@ -19,6 +21,7 @@ from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
+from nodwyn_tui.window.contexts import DECLARED
 from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.stale import Stale
 
@@ -26,44 +29,60 @@ Emit = Callable[[up.UpEvent], None]
 SAVE_AGAIN_S = 2.0
 """How long after a refusal the disk is tried again."""
 
+MOVING = (
+    *DECLARED,
+    ev.RecipeEvent,
+    ev.WindowReset,
+    ev.WindowRewind,
+    ev.ContextOpen,
+    ev.ContextClose,
+)
+"""Events after which earlier entries may stand elsewhere in the window."""
+
 
 class Conversation:
-    """One session's events, the recipe that holds, and what the screen is told of them.
+    """One session's log, the recipe that holds, and what the screen is told of them.
 
-    Public fields are folds: `events` in order, `calls` by id, `open_calls` those without a result,
-    `failed` the ids of calls whose result is an error, `replies` in order, `markers` whether the
-    model was shown a redaction marker: in a result, a message, or its own earlier call;
-    `changed_files` are this run's; `carrying` is what a compaction would take along; `stale` knows
-    which results went out of date.
+    Public fields are folds: `ledger` of all events; `run` of the latest run's; `open_calls` are the
+    calls without a result, by id; `markers` says whether the model was shown a redaction marker: in
+    a result, a message, or its own earlier call. Of the events themselves only those that the
+    window needs are held; any other is read again (`event`). `carrying` is what a compaction would
+    take along; `stale` knows which results went out of date.
     """
 
-    def __init__(self, log: Log, events: Sequence[ev.Event], emit: Emit, *, want_log: bool) -> None:
-        self.log = log
-        self.events: list[ev.Event] = []
-        self.calls: dict[str, ev.ToolCall] = {}
+    def __init__(
+        self, log: Log, events: Sequence[ev.Event], ledger: Ledger, emit: Emit, *, want_log: bool
+    ) -> None:
+        """`events` are those that the window needs, `ledger` has taken all."""
+        self.log, self.ledger = log, ledger
+        self.run = Run()
         self.open_calls: dict[str, ev.ToolCall] = {}
-        self.failed: set[str] = set()
-        self.replies: list[ev.LlmResponse] = []
-        self.markers = False
-        self.transcript = Transcript()
+        # Whether the model wrote such a marker itself, an earlier process knew: better refuse one.
+        self.markers = ledger.facts.markers
+        self.transcript = Transcript(log.event)
         self.forecast = Forecast()
         self.carrying = Carrying()
         self.stale = Stale()
-        self.changed_files: set[str] = set()
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
         self._emit, self._want_log = emit, want_log
         self._unsaved = 0
         self._again: asyncio.TimerHandle | None = None
-        self._asked: ev.LlmRequest | None = None
-        self._run_start = 0
+        self._new_calls: set[str] = set()
+        self._last: tuple[ev.LlmRequest, ev.LlmResponse | None] | None = None
+        self.forecast.recall(self._last_exchange_behind(events))
         for event in events:
             self._fold(event)
-            for _ in self.transcript.feed(event):
-                pass  # nobody listens yet: the front is told of the session as a whole
-        self.forecast.recall(self.events)
-        # Whether the model wrote such a marker itself, an earlier process knew: better refuse one.
-        self.markers |= any(has_marker(call.arguments) for call in self.calls.values())
+        self.forecast.recall(events)
+
+    def _last_exchange_behind(self, events: Sequence[ev.Event]) -> Sequence[ev.Event]:
+        """What rebuilds the last request to this model, if it lies behind the window's start."""
+        facts = self.ledger.facts
+        last = facts.latest.get(facts.last_origin)
+        if last is None or not events or last.req >= self.ledger.start[0]:
+            return ()
+        reply = self.event(last.resp)
+        return (*self.log.archive.needed(last.req), *((reply,) if reply else ()))
 
     def append(self, *drafts: ev.Event, must: bool = False) -> tuple[ev.Event, ...]:
         """Records events in one write, and tells the front.
@@ -74,11 +93,13 @@ class Conversation:
         """
         recorded = self.log.append(*self._placed(drafts), must=must)
         for event in recorded:
+            self.ledger.feed(event)
             self._fold(event)
             if self._want_log:
                 self._emit(up.LogLine(line=encode(event).decode().rstrip("\n")))
             for told in self.transcript.feed(event):
                 self._emit(told)
+        self._settle(recorded)
         self._see_to_unsaved()
         return recorded
 
@@ -86,6 +107,24 @@ class Conversation:
         """In the context in which the conversation goes on, where they name none themselves."""
         here = self.place
         return [replace(draft, ctx=draft.ctx or here) for draft in drafts] if here else drafts
+
+    def begin_run(self) -> None:
+        """From here on events belong to a new run."""
+        self.run = Run()
+
+    def event(self, seq: int) -> ev.Event | None:
+        """Any line of the log; `None` for one that is not there."""
+        return self.log.event(seq)
+
+    def knows_call(self, call_id: str) -> bool:
+        """Whether a call of this session has the id."""
+        return call_id in self._new_calls or self.log.archive.knows_call(call_id)
+
+    def standing(self) -> Standing | None:
+        """Where the log's lines stand in the window; `None` before there is a recipe."""
+        if self._recipe is None:
+            return None
+        return Standing(self.window(), self._rolling.place.since)
 
     def close(self) -> None:
         """Gives the log up, after a last try to save what is held."""
@@ -134,57 +173,57 @@ class Conversation:
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
-        window = window or self.window()
+        window, totals = window or self.window(), self.ledger.facts.totals
         spent = Spent(
-            usages=[reply.usage for reply in self.replies],
-            cost_usd=spend.total(reply.usage.cost_usd for reply in self.replies),
-            last=self._last(target),
+            cache_rate=totals.cache_rate, cost_usd=totals.cost_usd, last=self._last_exchange(target)
         )
-        return measure(window, self.recipe, target.context_from, spent, self._run_start)
+        new_from = self.ledger.facts.run_start
+        return measure(window, self.recipe, target.context_from, spent, new_from)
 
-    def cost(self, since: int) -> float | None:
-        """US dollars of the replies after the event `since`, as far as known."""
-        return spend.total(r.usage.cost_usd for r in self.replies if r.seq > since)
-
-    def cost_is_known(self, since: int) -> bool:
-        """Whether the cost of each of these replies is known."""
-        return all(r.usage.cost_usd is not None for r in self.replies if r.seq > since)
-
-    def _last(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
+    def _last_exchange(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
         """The last request and its reply, if this window and model are still theirs."""
-        if self._asked is None or not self.replies or self.replies[-1].req != self._asked.seq:
-            return None
-        same = self._asked.model.origin == target.ref.origin
-        return (self._asked, self.replies[-1]) if same else None
+        match self._last:
+            case (request, ev.LlmResponse() as reply) if request.model.origin == target.ref.origin:
+                return request, reply
+        return None
+
+    def _settle(self, recorded: Sequence[ev.Event]) -> None:
+        """Tells where entries stand in the window now."""
+        anew = any(isinstance(e, MOVING) or (_is_trim(e)) for e in recorded)
+        if not anew and not any(isinstance(event, ev.LlmRequest) for event in recorded):
+            return
+        if (standing := self.standing()) is not None:
+            for told in self.transcript.settle(standing, anew=anew):
+                self._emit(told)
 
     def _fold(self, event: ev.Event) -> None:
-        self.events.append(event)
         self._rolling.feed(event)
         self.carrying.feed(event)
         self.forecast.feed(event)
         self.stale.feed(event)
+        self.run.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe = event
                 self.markers |= has_marker(event.recipe.system)
             case ev.UserMessage():
-                self._run_start = event.seq if event.starts_run else self._run_start
                 self.markers |= has_marker(event.text)
             case ev.LlmRequest():
-                self._asked = event
+                self._last = event, None
             case ev.WindowReset():
-                self._asked = None
+                self._last = None
             case ev.LlmResponse():
-                self.replies.append(event)
+                if self._last is not None and self._last[0].seq == event.req:
+                    self._last = self._last[0], event
             case ev.ToolCall():
-                self.calls[event.call_id] = self.open_calls[event.call_id] = event
+                self.open_calls[event.call_id] = event
+                self._new_calls.add(event.call_id)
             case ev.ToolResult():
-                self._fold_result(event)
+                self.open_calls.pop(event.call_id, None)
+                self.markers |= has_marker(event.text)
             case _:
                 pass
 
-    def _fold_result(self, event: ev.ToolResult) -> None:
-        self.open_calls.pop(event.call_id, None)
-        if event.is_error:
-            self.failed.add(event.call_id)
-        self.markers |= has_marker(event.text)
+
+def _is_trim(event: ev.Event) -> bool:
+    return isinstance(event, ev.LlmRequest) and bool(event.elided)

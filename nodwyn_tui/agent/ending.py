@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from nodwyn_tui.agent import spend
-from nodwyn_tui.agent.bodies import text_of
-from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.running import Run
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ConfigError, NodwynError, ProviderError
 from nodwyn_tui.link import events as up
@@ -33,20 +32,18 @@ class Ending:
                    str(failure), failure)  # fmt: skip
 
 
-def report(conversation: Conversation, ending: Ending, since: int) -> up.RunEnded:
-    """What the front is told: the run's figures are those of the events after `since`."""
-    later = [event for event in conversation.events if event.seq > since]
-    replies = [event for event in later if isinstance(event, ev.LlmResponse)]
+def report(run: Run, ending: Ending) -> up.RunEnded:
+    """What the front is told of a run that is over."""
     failure = ending.failure
     return up.RunEnded(
         why=ending.why,
-        text=text_of(replies[-1]) if replies else "",
-        requests=sum(isinstance(event, ev.LlmRequest) for event in later),
-        usage=spend.summed(reply.usage for reply in replies),
+        text=run.text,
+        requests=run.requests,
+        usage=spend.summed(run.usages),
         message=ending.message,
         kind=failure_kind(failure),
         remedy=failure.remedy if isinstance(failure, ProviderError) else "",
-        changed_files=tuple(sorted(conversation.changed_files)),
+        changed_files=tuple(sorted(run.changed_files)),
         exit_code=failure.exit_code if failure else EXIT_CODES[ending.why],
     )
 

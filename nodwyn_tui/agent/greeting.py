@@ -1,24 +1,24 @@
 """What a front is told of a session that was opened: its facts, then its entries in pieces."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from nodwyn_tui.agent.branch import branch_of
 from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.ledger import Ledgers
 from nodwyn_tui.agent.opening import Found, Household
+from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import AUTO_REFUSED
+from nodwyn_tui.agent.standing import standing
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.store.places import LOG_NAME
 
-PIECE = 500
-"""Entries told at once."""
 
-
-def greet(found: Found, household: Household, emit: Emit) -> Transcript | None:
-    """Tells the front; gives the transcript of a session that is only read here."""
+def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
+    """Tells the front; gives the pages of a session that is only read here."""
     if found.folder is not None:
         return _greet_reader(found, found.folder, emit)
     session, command = found.session, found.command
@@ -46,7 +46,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Transcript | None:
             log_path=str(session.log_path) if session else "",
         )
     )
-    _tell_entries(session.entries() if session else (), emit)
+    _tell_entries(session.pages if session else None, emit)
     if found.warning:
         emit(up.Notice(level="warning", text=found.warning))
     if session is not None:
@@ -56,8 +56,10 @@ def greet(found: Found, household: Household, emit: Emit) -> Transcript | None:
     return None
 
 
-def _greet_reader(found: Found, folder: Path, emit: Emit) -> Transcript:
-    reader = Transcript()
+def _greet_reader(found: Found, folder: Path, emit: Emit) -> Pages:
+    archive = Archive(folder / LOG_NAME, Ledgers())
+    there = standing(archive.from_start())
+    pages = Pages(Transcript(archive.event), archive, lambda: there)
     emit(
         up.Opened(
             session=folder.name,
@@ -67,8 +69,8 @@ def _greet_reader(found: Found, folder: Path, emit: Emit) -> Transcript:
             log_path=str(folder / LOG_NAME),
         )
     )
-    _tell_entries(reader.load(found.events), emit)
-    return reader
+    _tell_entries(pages, emit)
+    return pages
 
 
 def _prompt(found: Found, household: Household, emit: Emit) -> tuple[str, tuple[str, ...]]:
@@ -88,7 +90,6 @@ def _prompt(found: Found, household: Household, emit: Emit) -> tuple[str, tuple[
     return "\n\n".join([*waited, kept]).strip(), history
 
 
-def _tell_entries(entries: Sequence[up.Entry], emit: Emit) -> None:
-    pieces = [tuple(entries[at : at + PIECE]) for at in range(0, len(entries), PIECE)] or [()]
-    for number, piece in enumerate(pieces, 1):
-        emit(up.EntriesLoaded(entries=piece, done=number == len(pieces)))
+def _tell_entries(pages: Pages | None, emit: Emit) -> None:
+    entries, earlier = pages.latest() if pages else ((), False)
+    emit(up.EntriesLoaded(entries=entries, done=True, earlier=earlier))

@@ -1,12 +1,11 @@
 """What fills the window, as the context meter shows it: a fold of the window and the replies."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.usage import Usage, cache_rate
+from nodwyn_tui.domain.usage import totals
 from nodwyn_tui.link import events as up
 from nodwyn_tui.window.build import Window
 
@@ -16,11 +15,12 @@ SUMMARIES = ("summary", "handover")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """The replies so far: their usages in order, dollars (unknown is `None`), and the last request
-    with its reply if the window and the model are still the ones that it had.
+    """The replies so far: the share of their prompts that was read from the cache, dollars (unknown
+    is `None`), and the last request with its reply if the window and the model are still the ones
+    that it had.
     """
 
-    usages: Sequence[Usage]
+    cache_rate: float | None
     cost_usd: float | None
     last: tuple[ev.LlmRequest, ev.LlmResponse] | None
 
@@ -48,8 +48,8 @@ def measure(
         ceiling=recipe.window.ceiling,
         context=recipe.num_ctx,
         context_from=context_from,
-        cached_reply=cache_rate([last.usage]) if last else None,
-        cached_session=cache_rate(list(spent.usages)),
+        cached_reply=totals([last.usage]).cache_rate if last else None,
+        cached_session=spent.cache_rate,
         next_event=_next(window, recipe),
         cost_usd=spent.cost_usd,
         elapsed_ms=last.ms if last else None,

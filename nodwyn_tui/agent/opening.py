@@ -1,16 +1,15 @@
 """Which session is opened for a command: a new one, an earlier one, or none yet."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nodwyn_tui.agent.assembly import Assembly, Rooms
 from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.ledger import Facts, Ledgers, ledger_of
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ConfigError, SessionLocked
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
@@ -30,7 +29,7 @@ class Household:
 @dataclass(frozen=True, slots=True)
 class Found:
     """What was opened for `command` (its workspace may be another one than asked for): a session;
-    or the events of one that process `holder` writes, in `folder`; or neither, for want of a model.
+    or one that process `holder` writes, in `folder`; or neither, for want of a model.
     """
 
     command: commands.Open
@@ -38,7 +37,6 @@ class Found:
     warning: str = ""
     folder: Path | None = None
     holder: int = 0
-    events: Sequence[ev.Event] = ()
 
 
 class Opener:
@@ -75,13 +73,13 @@ class Opener:
 
     async def _resume(self, command: commands.Open, folder: Path) -> Found:
         try:
-            log, contents = Log.open(folder, self._rooms.clock, self._rooms.redactor)
+            log, contents = Log.open(folder, self._rooms.clock, self._rooms.redactor, Ledgers())
         except SessionLocked as error:
-            events = Log.read(folder / places.LOG_NAME).events
-            return Found(command, folder=folder, holder=error.pid, events=events)
+            return Found(command, folder=folder, holder=error.pid)
         try:
-            command = replace(command, workspace=self._workspace(command, folder, contents.events))
-            target, warning = await self._last_target(command, contents.events, folder.name)
+            facts = ledger_of(log.archive).facts
+            command = replace(command, workspace=self._workspace(command, folder, facts))
+            target, warning = await self._last_target(command, facts, folder.name)
             if target is None:
                 raise ConfigError(self._models.setup())  # noqa: TRY301 - the log is let go of below
             session = self._assembly.resumed(command, log, contents.events, target)
@@ -90,27 +88,25 @@ class Opener:
             raise
         return Found(command, session, warning)
 
-    def _workspace(self, command: commands.Open, folder: Path, events: Sequence[ev.Event]) -> str:
+    def _workspace(self, command: commands.Open, folder: Path, facts: Facts) -> str:
         """A session goes on where it belongs, if that folder is still there."""
-        recorded = [event.workspace for event in events if isinstance(event, ev.RecipeEvent)]
-        home = places.workspace_of(folder, recorded[-1] if recorded else "", self._rooms.state)
+        home = places.workspace_of(folder, facts.workspace, self._rooms.state)
         return str(home) if home is not None and home.is_dir() else command.workspace
 
     async def _last_target(
-        self, command: commands.Open, events: Sequence[ev.Event], session: str
+        self, command: commands.Open, facts: Facts, session: str
     ) -> tuple[Target | None, str]:
         """A resumed session goes on with the model it last asked, unless another one is named. It
         is sent to no other one unasked.
         """
-        asked = [event.model.name for event in events if isinstance(event, ev.LlmRequest)]
-        if command.model or not asked:
+        if command.model or not facts.last_model:
             return await self._target(command, session)
         try:
-            return await self._target(replace(command, model=asked[-1]), session)
+            return await self._target(replace(command, model=facts.last_model), session)
         except ConfigError as error:
             raise ConfigError(
-                f"this session last asked the model {asked[-1]!r}, which can't be had now: {error}."
-                " Name another one with --model"
+                f"this session last asked the model {facts.last_model!r}, which can't be had now:"
+                f" {error}. Name another one with --model"
             ) from error
 
     async def _target(self, command: commands.Open, session: str) -> tuple[Target | None, str]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,12 +14,13 @@ from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.ending import Ending, report
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.recipes import resumed_recipe
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.agent.turn import Limits, Turn
-from nodwyn_tui.agent.waiting import Waiting, undelivered
+from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.recipe import Strategy
@@ -68,6 +69,8 @@ class Session:
         self._waiting = Waiting(parts.conversation, emit)
         self._compaction = Compaction(parts.conversation)
         self._compact = CompactCommand(parts.conversation, self._compaction, emit)
+        talk = parts.conversation
+        self._pages = Pages(talk.transcript, talk.log.archive, talk.standing)
 
     @property
     def name(self) -> str:
@@ -104,9 +107,10 @@ class Session:
         """The entries and their bodies."""
         return self._conversation.transcript
 
-    def entries(self) -> tuple[up.Entry, ...]:
-        """The transcript so far; only the latest entries bear their bodies."""
-        return self._conversation.transcript.shown()
+    @property
+    def pages(self) -> Pages:
+        """The transcript's earlier entries."""
+        return self._pages
 
     @property
     def running(self) -> bool:
@@ -122,7 +126,7 @@ class Session:
             self._conversation.append(
                 ev.ToolResult(call_id=call.call_id, name=call.name, text=LOST, is_error=True)
             )
-        if open_calls or _run_is_open(self._conversation.events):
+        if open_calls or self._conversation.ledger.facts.run_open:
             self._conversation.append(ev.RunEnd(why="interrupted"))
         self._compaction.take_back()
 
@@ -130,7 +134,7 @@ class Session:
         """Messages that were queued when an earlier process ended, for the prompt: they are the
         person's again, and come back no second time.
         """
-        texts = undelivered(self._conversation.events)
+        texts = list(self._conversation.ledger.facts.waiting)
         for text in texts:
             self._conversation.append(ev.UserQueued(text=text, dropped=True))
         return texts
@@ -232,7 +236,7 @@ class Session:
     @property
     def spoken(self) -> bool:
         """Whether the person has said anything in this session."""
-        return any(isinstance(event, ev.UserMessage) for event in self._conversation.events)
+        return bool(self._conversation.ledger.facts.spoken)
 
     async def close(self) -> None:
         """Ends the run and the session in order; what the disk refused is tried once more. A
@@ -254,20 +258,20 @@ class Session:
         """
         conversation = self._conversation
         self._compact.let_go()
+        conversation.begin_run()
         try:
             if blocked := too_long(message, conversation):
                 conversation.append(replace(message, rejected=True), blocked, must=True)
-                self._tell_end(Ending.of(BlockedError(blocked.reason)), conversation.log.next_seq)
+                self._tell_end(Ending.of(BlockedError(blocked.reason)))
                 return
             recorded, *_ = conversation.append(message, must=True)
         except StoreError as error:
             self._emit(up.NotSent(text=message.text, reason=str(error)))
-            self._tell_end(Ending.of(error), conversation.log.next_seq)
+            self._tell_end(Ending.of(error))
             return
-        conversation.changed_files.clear()  # a run's, not the session's
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=recorded.run))
-        self._begin(self._running(recorded.seq))
+        self._begin(self._running())
 
     def _begin(self, work: Coroutine[None, None, None]) -> None:
         self._run = asyncio.create_task(work)
@@ -288,7 +292,7 @@ class Session:
         if not task.cancelled() and (error := task.exception()) and not self.crashed.done():
             self.crashed.set_exception(error)
 
-    async def _running(self, since: int) -> None:
+    async def _running(self) -> None:
         """One run, from its message to its end; then what was queued meanwhile."""
         parts, conversation = self._parts, self._conversation
         asker = Asker(conversation, parts.target, self._emit, parts.clock)
@@ -309,7 +313,8 @@ class Session:
         except NodwynError as error:
             ending = Ending.of(error)
         conversation.append(ev.RunEnd(why=ending.why))
-        self._tell_end(ending, since)
+        conversation.log.archive.keep_up()
+        self._tell_end(ending)
         if ending.why == "done":
             self._send_waiting()
 
@@ -330,17 +335,6 @@ class Session:
         if waiting := self._waiting.take_all():
             self._start(ev.UserMessage(text="\n\n".join(waiting)))
 
-    def _tell_end(self, ending: Ending, since: int) -> None:
-        self._emit(report(self._conversation, ending, since))
+    def _tell_end(self, ending: Ending) -> None:
+        self._emit(report(self._conversation.run, ending))
         self.tell_meter()
-
-
-def _run_is_open(events: Sequence[ev.Event]) -> bool:
-    """Whether the last run has no end."""
-    for event in reversed(events):
-        if isinstance(event, ev.RunEnd | ev.SessionStart):
-            return False
-        asked = isinstance(event, ev.LlmRequest) and event.purpose != "handover"
-        if asked or isinstance(event, ev.UserMessage):
-            return True
-    return False

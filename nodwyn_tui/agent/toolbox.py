@@ -127,13 +127,9 @@ class LogHistory:
         return max(cap - FRAME_BYTES, BYTES_PER_TOKEN)
 
     def _find(self, seq: int) -> ev.Event | None:
-        reachable: ev.Event | None = None
-        for event in self._conversation.events:
-            if event.seq == seq:
-                reachable = event
-            elif isinstance(event, ev.WindowReset) and event.kind == "manual":
-                reachable = None
-        return reachable
+        if seq < self._conversation.ledger.facts.floor:
+            return None
+        return self._conversation.event(seq)
 
     def _text(self, event: ev.Event) -> str | None:
         """What an item says; reasoning and internal rows are left out (ROL-11)."""
@@ -149,10 +145,6 @@ class LogHistory:
 
     def _called(self, call: Call) -> str:
         """A call, and the item that holds its result: both leave the window together (ENG-16)."""
-        results = [
-            event.seq
-            for event in self._conversation.events
-            if isinstance(event, ev.ToolResult) and event.call_id == call.id
-        ]
-        where = f" (result: i:{results[-1]})" if results else ""
+        result = self._conversation.log.archive.result_of(call.id)
+        where = "" if result is None else f" (result: i:{result})"
         return f"{call.name} {call.arguments}{where}"

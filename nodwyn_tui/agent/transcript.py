@@ -3,10 +3,11 @@
 What the screen shows of a session follows from its events alone.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
+from nodwyn_tui.agent.standing import Standing
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.link import events as up
@@ -17,9 +18,6 @@ from nodwyn_tui.window.rows import HANDOVER
 INTERRUPTED = "interrupted"
 """How the result of a call that was stopped begins."""
 
-WITH_BODIES = 64
-"""Entries that bear their bodies when a session opens: more than a screen shows."""
-
 PREVIEW = 240
 """Characters of a body that an entry bears."""
 
@@ -29,17 +27,24 @@ NOTES = {
     TASK: "the request that goes on in the new window",
 }
 """Titles of notes, by why they are there."""
+Fetch = Callable[[int], ev.Event | None]
+"""A line of the log, by its seq; `None` for one that is lost."""
 
 
 class Transcript:
-    """Folds events into entries, in order. `feed` gives what changed, as link events."""
+    """Folds events into entries, in order. `feed` gives what changed, as link events. Bodies are
+    not held: `fetch` reads their lines again.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, fetch: Fetch) -> None:
         self.entries: dict[str, up.Entry] = {}
-        self._bodies: dict[str, ev.Event] = {}
+        self._fetch = fetch
         self._calls: dict[str, str] = {}
-        self._by_seq: dict[int, list[str]] = {}
-        self._results: dict[str, ev.ToolResult] = {}
+        self._anchors: dict[str, int] = {}
+        """By entry, the line whose state in the window is the entry's: a call's is its result's."""
+        self._results: dict[str, int] = {}
+        self._open: dict[str, ev.ToolCall] = {}
+        self._unsettled: set[str] = set()
 
     def feed(self, event: ev.Event) -> Iterator[up.UpEvent]:
         """What the screen must be told of one event."""
@@ -49,34 +54,44 @@ class Transcript:
             case ev.Approval():
                 status: up.CallStatus = "running" if event.decision == "allowed" else "refused"
                 yield from self._status(event.call_id, status)
-            case ev.LlmRequest() if event.elided:
-                yield from self._trimmed(event)
-            case ev.WindowReset():
-                yield from self._reset(event)
             case _:
                 for entry in _entries(event):
                     yield self._added(entry, event)
 
-    def load(self, events: Iterable[ev.Event]) -> tuple[up.Entry, ...]:
-        """The entries of a log that was read."""
-        for event in events:
-            for _ in self.feed(event):
-                pass
-        return self.shown()
+    def settle(self, standing: Standing, *, anew: bool) -> Iterator[up.UpEvent]:
+        """What changed of where entries stand in the window: of all that are told if it was made
+        `anew`, else of those that came since.
+        """
+        moved: dict[up.EntryState, list[str]] = {}
+        for entry_id in list(self._anchors if anew else self._unsettled):
+            entry, state = self.entries[entry_id], standing.of(self._anchors[entry_id])
+            if entry.state != state:
+                self.entries[entry_id] = replace(entry, state=state)
+                moved.setdefault(state, []).append(entry_id)
+        self._unsettled.clear()
+        for state, ids in moved.items():
+            yield up.StatesChanged(ids=tuple(ids), state=state)
 
-    def shown(self) -> tuple[up.Entry, ...]:
-        """The entries so far; only the latest bear their bodies, the others' are fetched."""
-        entries = list(self.entries.values())
-        for at, entry in enumerate(entries[:-WITH_BODIES]):
-            entries[at] = replace(entry, body=None)
-        return tuple(entries)
+    def load(self, events: Iterable[ev.Event], standing: Standing | None) -> tuple[up.Entry, ...]:
+        """The entries of lines that were read from a log, in their order."""
+        part = Transcript(self._fetch)
+        for event in events:
+            for _ in part.feed(event):
+                pass
+        if standing is not None:
+            for _ in part.settle(standing, anew=True):
+                pass
+        self._adopt(part)
+        return tuple(part.entries.values())
 
     def body(self, entry_id: str) -> up.Body | None:
-        """An entry in full; `None` for an id that is not there."""
-        event = self._bodies.get(entry_id)
-        if event is None:
+        """An entry in full; `None` for an id that is not there, and for a lost line."""
+        entry = self.entries.get(entry_id)
+        event = self._fetch(entry.seq) if entry is not None else None
+        if entry is None or event is None:
             return None
-        return body_of(self.entries[entry_id].kind, event, self._results.get(entry_id))
+        answer = self._fetch(self._results[entry_id]) if entry_id in self._results else None
+        return body_of(entry.kind, event, answer if isinstance(answer, ev.ToolResult) else None)
 
     def entry_of_call(self, call_id: str) -> up.Entry | None:
         """The entry of a call."""
@@ -86,69 +101,53 @@ class Transcript:
         """The call now waits for the person."""
         yield from self._status(call_id, "waiting")
 
+    def _adopt(self, part: "Transcript") -> None:
+        """What was told apart, an earlier page: it follows the window from now on too."""
+        self.entries.update(part.entries)
+        self._calls = part._calls | self._calls  # an id that was used twice is the later call's
+        self._anchors.update(part._anchors)
+        self._results.update(part._results)
+        self._open.update(part._open)
+
     def _added(self, entry: up.Entry, event: ev.Event) -> up.UpEvent:
         body = body_of(entry.kind, event, None)
-        entry = replace(entry, preview=body.text[:PREVIEW], size=len(body.text), body=body)
-        self._keep(entry)
-        self._bodies[entry.id] = event
-        if entry.call_id:
-            self._calls[entry.call_id] = entry.id
-        self._by_seq.setdefault(entry.seq, []).append(entry.id)
-        return up.EntryAdded(entry=entry)
-
-    def _keep(self, entry: up.Entry) -> up.Entry:
+        entry = replace(entry, preview=body.text[:PREVIEW], size=len(body.text))
         self.entries[entry.id] = entry
-        return entry
+        if isinstance(event, ev.ToolCall):
+            self._calls[event.call_id] = entry.id
+            self._open[entry.id] = event
+            self._stands_at(entry, event.resp)
+        elif entry.kind not in ("error", "divider"):
+            self._stands_at(entry, event.seq)
+        return up.EntryAdded(entry=replace(entry, body=body))
+
+    def _stands_at(self, entry: up.Entry, seq: int) -> None:
+        self._anchors[entry.id] = seq
+        self._unsettled.add(entry.id)
 
     def _status(self, call_id: str, status: up.CallStatus) -> Iterator[up.UpEvent]:
         entry = self.entry_of_call(call_id)
         if entry is not None and entry.status != status:
-            yield up.EntryChanged(entry=self._keep(replace(entry, status=status)))
+            entry = self.entries[entry.id] = replace(entry, status=status)
+            yield up.EntryChanged(entry=entry)
 
     def _result(self, event: ev.ToolResult) -> Iterator[up.UpEvent]:
         entry = self.entry_of_call(event.call_id)
-        call = self._bodies.get(entry.id) if entry else None
+        call = self._open.pop(entry.id, None) if entry else None
         if entry is None or call is None:
             return
-        self._results[entry.id] = event
-        self._by_seq.setdefault(event.seq, []).append(entry.id)
+        self._results[entry.id] = event.seq
+        self._stands_at(entry, event.seq)
         body = body_of("call", call, event)
-        changed = replace(
+        entry = self.entries[entry.id] = replace(
             entry,
             status=_status_after(entry, event),
             title=entry.title if body.diff else _with_outcome(entry.title, event),
             preview=body.text[:PREVIEW],
             size=len(body.text),
             ms=event.ms,
-            body=body,
         )
-        yield up.EntryChanged(entry=self._keep(changed))
-
-    def _trimmed(self, event: ev.LlmRequest) -> Iterator[up.UpEvent]:
-        ids = tuple(
-            entry_id
-            for seq in event.elided
-            for entry_id in self._by_seq.get(seq, ())
-            if self.entries[entry_id].state != "elided"
-        )
-        for entry_id in ids:
-            self._keep(replace(self.entries[entry_id], state="elided"))
-        if ids:
-            yield up.StatesChanged(ids=ids, state="elided")
-        count = len(event.elided)
-        label = f"window trimmed · {count} older {'entry' if count == 1 else 'entries'} left it"
-        yield self._added(_divider(event, label), event)
-
-    def _reset(self, event: ev.WindowReset) -> Iterator[up.UpEvent]:
-        ids = tuple(
-            entry.id for entry in self.entries.values() if entry.state not in ("behind", "outside")
-        )
-        for entry_id in ids:
-            self._keep(replace(self.entries[entry_id], state="behind"))
-        if ids:
-            yield up.StatesChanged(ids=ids, state="behind")
-        label = "window cleared" if event.kind == "manual" else "window rolled over"
-        yield self._added(_divider(event, label), event)
+        yield up.EntryChanged(entry=replace(entry, body=body))
 
 
 def _entries(event: ev.Event) -> Iterator[up.Entry]:
@@ -183,12 +182,24 @@ def _divider_label(event: ev.Event) -> str:
             return "interrupted"
         case ev.SessionResume():
             return "resumed"
+        case ev.UnknownEvent():
+            return f"an entry of another build ({event.kind})"
+        case _:
+            return _moved_label(event)
+
+
+def _moved_label(event: ev.Event) -> str:
+    """What happened to the window."""
+    match event:
+        case ev.LlmRequest() if event.elided:
+            count = len(event.elided)
+            return f"window trimmed · {count} older {'entry' if count == 1 else 'entries'} left it"
+        case ev.WindowReset():
+            return "window cleared" if event.kind == "manual" else "window rolled over"
         case ev.ContextOpen(kind=handover.KIND):
             return _compacted(event)
         case ev.ContextClose(report=handover.UNDONE):
             return event.report
-        case ev.UnknownEvent():
-            return f"an entry of another build ({event.kind})"
         case _:
             return ""
 

@@ -57,20 +57,20 @@ class Turn:
         seconds = self._limits.max_seconds
         try:
             async with asyncio.timeout(seconds) as patience:
-                return await self._loop(self._conversation.events[-1].seq)
+                return await self._loop()
         except TimeoutError:
             if not patience.expired():
                 raise
             return Ending("limit", f"the run reached its limit of {seconds:g} s")
 
-    async def _loop(self, since: int) -> Ending:
+    async def _loop(self) -> Ending:
         steps = 0
         while True:
-            if ending := self._over_limit(steps, since):
+            if ending := self._over_limit(steps):
                 return ending
             if asked := await self._compaction.when_due(self._asker):
                 steps += asked
-                if ending := self._over_limit(steps, since):
+                if ending := self._over_limit(steps):
                     return ending
             answer = await self._asker.ask()
             steps += 1
@@ -105,19 +105,19 @@ class Turn:
         cut = answer.response.finish == "length" or _cut_calls(answer)
         return self._conversation.recipe.max_output if cut else None
 
-    def _over_limit(self, steps: int, since: int) -> Ending | None:
+    def _over_limit(self, steps: int) -> Ending | None:
         limits = self._limits
         if limits.max_steps is not None and steps >= limits.max_steps:
             return Ending("limit", f"the run reached its limit of {limits.max_steps} requests")
         if limits.max_cost is not None and steps:
-            cost = self._conversation.cost(since)
-            if cost is None or not self._conversation.cost_is_known(since):
+            spent = self._conversation.run.totals
+            if spent.cost_usd is None or spent.unpriced:
                 return Ending(
                     "limit",
                     "the run's cost is unknown, so its limit cannot be kept: set `price` in the"
                     " model's entry, and ask a server that reports its usage",
                 )
-            if cost >= limits.max_cost:
+            if spent.cost_usd >= limits.max_cost:
                 return Ending("limit", f"the run reached its limit of ${limits.max_cost:g}")
         return None
 
@@ -132,7 +132,7 @@ class Turn:
             )
         for call in answer.calls:
             key = (call.name, call.arguments)
-            if call.call_id not in self._conversation.failed:
+            if call.call_id not in self._conversation.run.failed:
                 self._failures.pop(key, None)
                 continue
             count = self._failures[key] = self._failures.get(key, 0) + 1

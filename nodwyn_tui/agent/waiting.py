@@ -46,26 +46,3 @@ class Waiting:
 
     def _tell(self) -> None:
         self._emit(up.Queued(texts=(*self._steers, *self._queue)))
-
-
-def undelivered(events: Sequence[ev.Event]) -> list[str]:
-    """Messages that waited when an earlier process ended, and were neither sent nor taken back."""
-    waiting: list[str] = []
-    for event in events:
-        match event:
-            case ev.UserQueued(dropped=False):
-                waiting.append(event.text)
-            case ev.UserQueued():
-                waiting = [text for text in waiting if text != event.text]
-            case ev.UserMessage():
-                said = event.text.split("\n\n")
-                waiting = [t for t in waiting if t != event.text and not _within(t, said)]
-            case _:
-                pass
-    return waiting
-
-
-def _within(text: str, said: Sequence[str]) -> bool:
-    """Whether a message stands whole among those that were sent as one."""
-    parts = text.split("\n\n")
-    return any(said[at : at + len(parts)] == parts for at in range(len(said)))

@@ -12,9 +12,9 @@ from typing import Any
 from nodwyn_tui.agent.ending import failure_kind
 from nodwyn_tui.agent.greeting import greet
 from nodwyn_tui.agent.opening import Household, Opener
+from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.touring import Touring
-from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
@@ -31,7 +31,7 @@ class Worker:
     def __init__(self, back: Back, assemble: Callable[[commands.Open], Household]) -> None:
         self._back, self._assemble = back, assemble
         self._session: Session | None = None
-        self._reader: Transcript | None = None
+        self._reader: Pages | None = None
         self._household: Household | None = None
         self._opened = commands.Open(workspace=".")
         self._closing = AsyncExitStack()
@@ -101,6 +101,9 @@ class Worker:
                 self._list_models()
             case commands.FetchBodies():
                 self._bodies(command.ids)
+            case commands.FetchPage():
+                if (pages := self._pages) is not None:
+                    self._back.emit(pages.fetch(command))
             case commands.SaveDraft():
                 self._save_draft(command.text)
             case _:
@@ -152,6 +155,8 @@ class Worker:
             await previous.close()
         self._opened = replace(found.command, resume="")
         self._reader = greet(found, self._home, self._back.emit)
+        if self._reader is not None:
+            self._closing.callback(self._reader.close)
 
     async def _switch(self, name: str) -> None:
         if self._session is None:
@@ -187,10 +192,13 @@ class Worker:
                 self._draft_failed = True
                 self._back.emit(up.Notice(level="warning", text=f"the draft is not kept: {error}"))
 
+    @property
+    def _pages(self) -> Pages | None:
+        return self._session.pages if self._session else self._reader
+
     def _bodies(self, ids: Sequence[str]) -> None:
-        transcript = self._session.transcript if self._session else self._reader
         for entry_id in ids:
-            body = transcript.body(entry_id) if transcript else None
+            body = self._pages.transcript.body(entry_id) if self._pages else None
             if body is not None:
                 self._back.emit(up.BodyLoaded(id=entry_id, body=body))
 

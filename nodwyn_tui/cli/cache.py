@@ -10,7 +10,8 @@ from dataclasses import asdict, dataclass
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import read_events
 from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStart
-from nodwyn_tui.domain.usage import Usage, cache_rate
+from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.domain.usage import totals as usage_totals
 
 HEADINGS = ("seq", "model", "prompt", "predicted", "cached", "share", "prefix ended by", "cost $")
 
@@ -71,17 +72,15 @@ def _rows(events: Sequence[Event]) -> Iterator[Row]:
 
 def totals(rows: Sequence[Row]) -> dict[str, int | float | None]:
     """The session's sums; a figure that no reply reported is unknown, never zero (ENG-29)."""
-
-    def summed(values: Iterator[int | float | None]) -> int | float | None:
-        known = [value for value in values if value is not None]
-        return sum(known) if known else None
-
-    usages = [Usage(prompt_tokens=r.prompt_tokens, cached_tokens=r.cached_tokens) for r in rows]
+    summed = usage_totals(
+        Usage(prompt_tokens=r.prompt_tokens, cached_tokens=r.cached_tokens, cost_usd=r.cost_usd)
+        for r in rows
+    )
     return {
-        "prompt_tokens": summed(row.prompt_tokens for row in rows),
-        "cached_tokens": summed(row.cached_tokens for row in rows),
-        "cache_rate": cache_rate(usages),
-        "cost_usd": summed(row.cost_usd for row in rows),
+        "prompt_tokens": summed.prompt_tokens,
+        "cached_tokens": summed.cached_tokens,
+        "cache_rate": summed.cache_rate,
+        "cost_usd": summed.cost_usd,
     }
 
 

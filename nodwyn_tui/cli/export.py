@@ -16,8 +16,8 @@ def export(events: Sequence[Event], form: str) -> None:
     if form == "json":
         output.json_line([event_line(event) for event in events])
         return
-    transcript = Transcript()
-    for entry in transcript.load(events):
+    transcript = Transcript({event.seq: event for event in events}.get)
+    for entry in transcript.load(events, None):
         body = transcript.body(entry.id)
         if body is not None:
             output.show(_markdown(entry, body))

@@ -4,7 +4,7 @@ Reads the log alone: no configuration, no workspace file, no network, no model.
 """
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import read_stored
@@ -45,12 +45,13 @@ def _print_window(stored: LogContents, seq: int, *, as_json: bool) -> None:
         output.data(request_bytes(window.request) + b"\n")
 
 
-def _print_transcript(events: Iterable[Event]) -> None:
+def _print_transcript(events: Sequence[Event]) -> None:
     """The entries as the screen would show them, as plain text."""
+    from nodwyn_tui.agent.standing import standing
     from nodwyn_tui.agent.transcript import Transcript
 
-    transcript = Transcript()
-    for entry in transcript.load(events):
+    transcript = Transcript({event.seq: event for event in events}.get)
+    for entry in transcript.load(events, standing(events)):
         body = transcript.body(entry.id)
         head = f"[{entry.seq}] {entry.kind}" + (f" · {entry.title}" if entry.title else "")
         state = "" if entry.state in ("in", "outside") else f" ({entry.state})"

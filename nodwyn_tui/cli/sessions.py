@@ -5,13 +5,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from nodwyn_tui.agent.ledger import Facts
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.export import FORMS, export
-from nodwyn_tui.cli.stored import find_log, open_log, read_events, state_folder
+from nodwyn_tui.cli.stored import find_log, open_log, read_events, read_facts, state_folder
 from nodwyn_tui.cli.summaries import revoke, summarize
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.usage import cache_rate
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import places
 from nodwyn_tui.store.log import Log
@@ -94,7 +94,7 @@ def _value(facts: SessionFacts) -> dict[str, object]:
 
 
 def _show(reference: str, *, as_json: bool) -> None:
-    value = facts_of(read_events(reference))
+    value = facts_of(read_facts(reference))
     if as_json:
         output.json_line(value)
         return
@@ -103,28 +103,22 @@ def _show(reference: str, *, as_json: bool) -> None:
         output.show(f"{name.replace('_', ' '):<15} {'unknown' if text is None else text}")
 
 
-def facts_of(events: Sequence[ev.Event]) -> dict[str, object]:
+def facts_of(facts: Facts) -> dict[str, object]:
     """What `show` tells of a session; unknown is `None`."""
-    began = next((event for event in events if isinstance(event, ev.RecipeEvent)), None)
-    usages = [event.usage for event in events if isinstance(event, ev.LlmResponse)]
-    asked = [event for event in events if isinstance(event, ev.LlmRequest)]
-    costs = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
-    prompts = [usage.prompt_tokens for usage in usages if usage.prompt_tokens is not None]
-    titles = [event.title for event in events if isinstance(event, ev.SessionTitle)]
     return {
-        "session": began.session if began else None,
-        "title": titles[-1] if titles else None,
-        "workspace": began.workspace if began else None,
-        "began": events[0].at,
-        "last_event": events[-1].at,
-        "events": len(events),
-        "runs": max(event.run for event in events),
-        "requests": len(asked),
-        "models": list(dict.fromkeys(event.model.name for event in asked)),
-        "prompt_tokens": sum(prompts) if prompts else None,
-        "cache_rate": cache_rate(usages),
-        "cost_usd": sum(costs) if costs else None,
-        "recoveries": sum(isinstance(event, ev.SessionRecovered) for event in events),
+        "session": facts.session or None,
+        "title": facts.title or None,
+        "workspace": facts.workspace or None,
+        "began": facts.began_at,
+        "last_event": facts.last_at,
+        "events": facts.events,
+        "runs": facts.runs,
+        "requests": facts.requests,
+        "models": facts.models,
+        "prompt_tokens": facts.totals.prompt_tokens,
+        "cache_rate": facts.totals.cache_rate,
+        "cost_usd": facts.totals.cost_usd,
+        "recoveries": facts.recoveries,
     }
 
 

@@ -1,8 +1,10 @@
 """Stored sessions, for the commands that work on logs alone."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from nodwyn_tui.agent.ledger import Facts, Ledgers, ledger_of
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import read_environment
@@ -11,6 +13,7 @@ from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.domain.events import Event
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import sessions
+from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.log import Log, LogContents, Opened
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import SystemClock
@@ -35,6 +38,21 @@ def read_stored(reference: str) -> LogContents:
     if not contents.events:
         raise UsageError(f"{log} holds no event of a session; name its log.jsonl, folder or id")
     return contents
+
+
+def read_facts(reference: str) -> Facts:
+    """What is known of a stored session as a whole; `UsageError` as for `read_events`."""
+    log = find_log(reference)
+    with contextlib.closing(Archive(log, Ledgers())) as archive:
+        sound = archive.catch_up()
+        facts = ledger_of(archive).facts
+    if not sound:
+        facts = Facts()
+        for event in Log.read(log).events:
+            facts.feed(event)
+    if not facts.events:
+        raise UsageError(f"{log} holds no event of a session; name its log.jsonl, folder or id")
+    return facts
 
 
 def open_log(reference: str) -> tuple[Log, Opened]:

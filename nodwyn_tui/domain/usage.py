@@ -1,7 +1,11 @@
 """What a reply cost, as its server reported it. Missing stays `None`, never zero (PRV-10)."""
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Literal, TypeVar
+
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,16 +28,55 @@ class Usage:
     cost_from: Literal["reported", "table"] | None = None
 
 
-def cache_rate(replies: list[Usage]) -> float | None:
-    """The share of prompt tokens read from the cache, 0 to 1, over replies that report both.
-
-    `None` if no reply reports cached tokens and a positive prompt (ENG-29).
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The figures of many replies. `counted_prompt` and `counted_cached` are of the replies that
+    report both (ENG-29); a sum that no reply reported is `None`; `unpriced` counts the replies
+    whose cost is unknown.
     """
-    counted = [
-        (u.cached_tokens, u.prompt_tokens)
-        for u in replies
-        if u.cached_tokens is not None and u.prompt_tokens is not None and u.prompt_tokens > 0
-    ]
-    if not counted:
-        return None
-    return sum(cached for cached, _ in counted) / sum(prompt for _, prompt in counted)
+
+    replies: int = 0
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    output_tokens: int | None = None
+    counted_prompt: int = 0
+    counted_cached: int = 0
+    cost_usd: float | None = None
+    unpriced: int = 0
+
+    def plus(self, usage: Usage) -> "Totals":
+        """With one more reply."""
+        made = replace(
+            self,
+            replies=self.replies + 1,
+            prompt_tokens=_sum(self.prompt_tokens, usage.prompt_tokens),
+            cached_tokens=_sum(self.cached_tokens, usage.cached_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens, usage.cache_write_tokens),
+            output_tokens=_sum(self.output_tokens, usage.output_tokens),
+            cost_usd=_sum(self.cost_usd, usage.cost_usd),
+            unpriced=self.unpriced + (usage.cost_usd is None),
+        )
+        if usage.cached_tokens is None or not usage.prompt_tokens:
+            return made
+        return replace(
+            made,
+            counted_prompt=self.counted_prompt + usage.prompt_tokens,
+            counted_cached=self.counted_cached + usage.cached_tokens,
+        )
+
+    @property
+    def cache_rate(self) -> float | None:
+        """The share of prompt tokens read from the cache, 0 to 1; `None` where unknown."""
+        return self.counted_cached / self.counted_prompt if self.counted_prompt else None
+
+
+def _sum(total: Number | None, more: Number | None) -> Number | None:
+    if more is None:
+        return total
+    return more if total is None else total + more
+
+
+def totals(usages: Iterable[Usage]) -> Totals:
+    """The totals of some replies."""
+    return reduce(Totals.plus, usages, Totals())

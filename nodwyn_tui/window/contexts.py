@@ -24,6 +24,7 @@ from nodwyn_tui.domain.events import (
     WindowReset,
     WindowRewind,
 )
+from nodwyn_tui.domain.request import Json
 
 CONVERSATION = 0
 
@@ -61,6 +62,31 @@ class StartTracker:
         other._open, other._recipes = [*self._open], [*self._recipes]
         other._has_summary = self._has_summary
         return other
+
+    def state(self) -> Json:
+        """Where it stands, as JSON, for `of`."""
+        return {
+            "resets": self._resets,
+            "open": [[place.ctx, place.since] for place in self._open],
+            "recipes": list(self._recipes),
+            "has_summary": self._has_summary,
+        }
+
+    @classmethod
+    def of(cls, state: Json) -> "StartTracker":
+        """One that stands where another stood. Raises `ValueError` for what is no such state."""
+        match state:
+            case {
+                "resets": bool(resets),
+                "open": [_, *_] as opened,
+                "recipes": [*recipes],
+                "has_summary": bool(has_summary),
+            } if all(isinstance(seq, int) for seq in recipes):
+                tracker = cls(resets=resets)
+                tracker._open = [_place_of(each) for each in opened]
+                tracker._recipes, tracker._has_summary = [*recipes], has_summary
+                return tracker
+        raise ValueError("no state of a start tracker")
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log."""
@@ -109,6 +135,13 @@ class StartTracker:
     def needs(self, seq: int) -> bool:
         """Whether a later window may need the event at `seq`."""
         return seq >= self.keep or seq == self.recipe
+
+
+def _place_of(state: Json) -> Place:
+    match state:
+        case [int(ctx), int(since)]:
+            return Place(ctx, since)
+    raise ValueError("no place in a log")
 
 
 def place(events: Iterable[Event], *, resets: bool = True) -> Place:

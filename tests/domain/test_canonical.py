@@ -6,7 +6,7 @@ from nodwyn_tui.domain import canonical
 from nodwyn_tui.domain.events import LlmResponse, UserMessage
 from nodwyn_tui.domain.parts import Call, Image, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Request, ToolRow, ToolSpec, UserRow
-from nodwyn_tui.domain.usage import Usage, cache_rate
+from nodwyn_tui.domain.usage import Usage, totals
 
 
 def test_request_has_the_published_form() -> None:
@@ -77,12 +77,12 @@ def test_clean_makes_every_later_step_total() -> None:
 
 def test_cache_rate_weighs_tokens_and_knows_unknown_from_zero() -> None:
     """ENG-29."""
-    assert cache_rate([]) is None
-    assert cache_rate([Usage(prompt_tokens=10), Usage(cached_tokens=5)]) is None
-    assert cache_rate([Usage(prompt_tokens=10, cached_tokens=0)]) == 0.0
+    assert totals([]).cache_rate is None
+    assert totals([Usage(prompt_tokens=10), Usage(cached_tokens=5)]).cache_rate is None
+    assert totals([Usage(prompt_tokens=10, cached_tokens=0)]).cache_rate == 0.0
     assert (
-        cache_rate(
+        totals(
             [Usage(prompt_tokens=100, cached_tokens=0), Usage(prompt_tokens=300, cached_tokens=300)]
-        )
+        ).cache_rate
         == 0.75
     )

@@ -1,0 +1,35 @@
+"""What one run has come to: its requests, its replies, what it changed."""
+
+from dataclasses import dataclass, field
+
+from nodwyn_tui.agent.bodies import text_of
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.usage import Totals, Usage
+
+
+@dataclass(slots=True)
+class Run:
+    """A run so far. `usages` are its replies' in order, `text` the last reply's; `failed` are the
+    ids of calls whose result is an error; `changed_files` are paths in the workspace.
+    """
+
+    requests: int = 0
+    usages: list[Usage] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    text: str = ""
+    failed: set[str] = field(default_factory=set)
+    changed_files: set[str] = field(default_factory=set)
+
+    def feed(self, event: ev.Event) -> None:
+        """Takes an event of the run."""
+        match event:
+            case ev.LlmRequest():
+                self.requests += 1
+            case ev.LlmResponse():
+                self.usages.append(event.usage)
+                self.totals = self.totals.plus(event.usage)
+                self.text = text_of(event)
+            case ev.ToolResult(is_error=True):
+                self.failed.add(event.call_id)
+            case _:
+                pass

@@ -9,7 +9,6 @@ import importlib
 import logging
 import multiprocessing
 import signal
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -92,18 +91,18 @@ def processes(count: int) -> Open:
 
     @contextlib.contextmanager
     def started() -> Iterator[Executor]:
+        # Ctrl-C reaches them too, and ends them without a word; where this process was started so
+        # that it is none of its business (in the background of a script), it is none of theirs.
+        is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
         pool = ProcessPoolExecutor(
             count,
             mp_context=multiprocessing.get_context("spawn"),
-            # Ctrl-C reaches them too, and ends them without a word.
             initializer=signal.signal,
-            initargs=(signal.SIGINT, signal.SIG_DFL),
+            initargs=(signal.SIGINT, signal.SIG_IGN if is_ignored else signal.SIG_DFL),
         )
         try:
             yield pool
         except BrokenProcessPool as error:
-            # Ctrl-C ends the others first; then it is raised here, and not the line below.
-            time.sleep(0.5)
             raise NodwynError(
                 "a process of the lab was killed, most likely for want of memory: try fewer, with"
                 " --jobs"

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,23 +127,48 @@ def test_one_job_is_as_good_as_many() -> None:
     assert "--jobs" in lab(*options, "--jobs", "0", code=2).stderr
 
 
-def test_interrupt_ends_it_at_once_and_quietly(tmp_path: Path) -> None:
-    """Ctrl-C reaches every process of the group."""
-    for number in range(60):
-        copy = tmp_path / f"{number}.jsonl"
+def folding(
+    folder: Path, logs: int, on_interrupt: Any, *options: str
+) -> tuple[subprocess.Popen[bytes], int]:
+    """A lab at work, and the terminal that it tells its progress to. At its start an interrupt is
+    what it is for a command at a terminal (`SIG_DFL`), or nothing (`SIG_IGN`), as for one that a
+    script put in the background; however this test itself was started.
+    """
+    for number in range(logs):
+        copy = folder / f"{number}.jsonl"
         copy.write_bytes((SESSIONS / "trims.jsonl").read_bytes())
     ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*NODWYN, "lab", str(tmp_path), "--recipe", "1..20", "--jobs", "2"],
-        stdout=subprocess.PIPE, stderr=theirs, start_new_session=True,
-        cwd=Path(__file__).parents[2],
-    )  # fmt: skip
+    before = signal.signal(signal.SIGINT, on_interrupt)
+    try:
+        process = subprocess.Popen(
+            [*NODWYN, "lab", str(folder), *options, "--jobs", "2"],
+            stdout=subprocess.PIPE, stderr=theirs, start_new_session=True,
+            cwd=Path(__file__).parents[2],
+        )  # fmt: skip
+    finally:
+        signal.signal(signal.SIGINT, before)
     os.close(theirs)
     assert b"folded" in os.read(ours, 65_536)
+    return process, ours
+
+
+def test_interrupt_ends_it_at_once_and_quietly(tmp_path: Path) -> None:
+    """Ctrl-C reaches every process of the group."""
+    process, terminal = folding(tmp_path, 60, signal.SIG_DFL, "--recipe", "1..20")
     os.killpg(process.pid, signal.SIGINT)
     out, _ = process.communicate(timeout=20)
     assert (process.returncode, out) == (130, b"")
-    assert b"Traceback" not in _rest(ours)
+    assert b"Traceback" not in _rest(terminal)
+
+
+def test_interrupt_is_ignored_by_all_of_its_processes_or_by_none(tmp_path: Path) -> None:
+    """In the background of a script, the Ctrl-C at the terminal is another program's."""
+    process, terminal = folding(tmp_path, 6, signal.SIG_IGN, "--json")
+    os.killpg(process.pid, signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, _rest(terminal)
+    assert len(json.loads(out)["logs"]) == 6
+    assert b"6 of 6" in _rest(terminal)
 
 
 def _rest(terminal: int) -> bytes:

@@ -36,6 +36,8 @@ def assemble(command: Open) -> Household:
         servers = loaded.servers.values()
         return environment.for_children(variable_names(servers), credentials.held(servers))
 
+    models = Models(loaded, environment, credentials, clock, redactor)
+    models.strategy = command.strategy
     return Household(
         rooms=Rooms(
             state=paths.state,
@@ -47,5 +49,5 @@ def assemble(command: Open) -> Household:
             child_environment=child_environment,
         ),
         loaded=loaded,
-        models=Models(loaded, environment, credentials, clock, redactor),
+        models=models,
     )

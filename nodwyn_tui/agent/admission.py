@@ -8,6 +8,7 @@ from nodwyn_tui.window.tasks import task_row
 
 SHORTER = "shorten it, or put it into a file and name the file"
 LARGER = "/model picks a model with a larger context"
+COMPACT = "/compact goes on in a new window, from a note of what was done"
 ANEW = "/clear starts a new window in this session, or start a new session"
 
 
@@ -34,5 +35,5 @@ def too_long(message: ev.UserMessage, conversation: Conversation) -> ev.BudgetBl
         reason=f"with the message, about {own:,} tokens, and your earlier ones a request would have"
         f" {with_it.estimate:,} tokens at least, where it may hold {ceiling:,}",
         figures=figures | {"least": with_it.estimate},
-        remedies=(ANEW, SHORTER, LARGER),
+        remedies=(COMPACT, ANEW, SHORTER, LARGER),
     )

@@ -38,6 +38,7 @@ THINKING_LEFT_OUT = (
 )
 
 REMEDIES = (
+    "/compact goes on in a new window, from a note of what was done",
     "/clear starts a new window in this session",
     "/model picks a model with a larger context",
     "a larger context can be set in the model's entry of config.toml",

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.target import ASSUMED, Target
-from nodwyn_tui.config.checks import BUILT_STRATEGIES
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
@@ -17,7 +16,7 @@ from nodwyn_tui.config.schema import (
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
-from nodwyn_tui.domain.recipe import Strategy
+from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers.base import Endpoint, Timeouts
@@ -67,6 +66,8 @@ class Models:
     ) -> None:
         self.loaded, self._environment, self._credentials = loaded, environment, credentials
         self._clock, self._redactor = clock, redactor
+        self.strategy: Strategy | None = None
+        """What the command line asks for, before what the settings say."""
         self._only: ModelChoice | None = None
 
     def only(self, choice: ModelChoice) -> None:
@@ -130,7 +131,7 @@ class Models:
                 context_from=source,
                 listing_limit=facts.max_output,
                 wanted=_wanted(choice.model, self.loaded.settings.window),
-                strategy=_strategy(choice.model, self.loaded.settings.window),
+                strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
                 price=choice.model.price or _listed_price(facts),
                 folds=_folds(choice.model, self.loaded.settings.window),
             ),

@@ -5,6 +5,7 @@ nothing else is decided.
 import argparse
 from pathlib import Path
 
+from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link.commands import Open
 
@@ -16,6 +17,9 @@ def session_options(parser: argparse.ArgumentParser) -> None:
         "--continue", action="store_true", dest="last", help="go on in the latest session here"
     )
     parser.add_argument("--resume", default="", metavar="ID", help="go on in a session")
+    parser.add_argument(
+        "--strategy", choices=BUILT_STRATEGIES, help="what happens when the window fills"
+    )
     parser.add_argument("--mode", choices=("plan", "ask", "edits", "auto"), help="approval mode")
     parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
     parser.add_argument(
@@ -33,6 +37,7 @@ def open_command(parsed: argparse.Namespace, workspace: str) -> Open:
         resume="last" if parsed.last else parsed.resume,
         model=parsed.model,
         mode=parsed.mode,
+        strategy=parsed.strategy,
         config_file=parsed.config,
         add_dirs=tuple(str(folder(path)) for path in parsed.add_dir),
         tour=parsed.tour,

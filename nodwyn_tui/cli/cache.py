@@ -13,7 +13,17 @@ from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStar
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.domain.usage import totals as usage_totals
 
-HEADINGS = ("seq", "model", "prompt", "predicted", "cached", "share", "prefix ended by", "cost $")
+HEADINGS = (
+    "seq",
+    "purpose",
+    "model",
+    "prompt",
+    "predicted",
+    "cached",
+    "share",
+    "prefix ended by",
+    "cost $",
+)
 
 SERVERS_MISS = "- server's miss"
 """In place of an event: nothing of ours ended the prefix."""
@@ -32,6 +42,7 @@ class Row:
     cached_tokens: int | None
     prefix_ended_by: str | None
     cost_usd: float | None
+    purpose: str = "turn"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -61,6 +72,7 @@ def _rows(events: Sequence[Event]) -> Iterator[Row]:
             usage = replies.get(event.seq, Usage())
             yield Row(
                 seq=event.seq,
+                purpose=event.purpose,
                 model=event.model.name,
                 prompt_tokens=usage.prompt_tokens,
                 predicted_cached=event.predicted_cached,
@@ -121,7 +133,7 @@ def _cells(row: Row) -> tuple[str, ...]:
     cost = "?" if row.cost_usd is None else f"{row.cost_usd:.4f}"
     figures = map(_figure, (row.prompt_tokens, row.predicted_cached, row.cached_tokens))
     ended_by = row.prefix_ended_by or (SERVERS_MISS if missed(row) else "-")
-    return (str(row.seq), inert[:40], *figures, share, ended_by, cost)
+    return (str(row.seq), row.purpose, inert[:40], *figures, share, ended_by, cost)
 
 
 def _figure(value: float | None) -> str:

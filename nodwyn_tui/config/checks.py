@@ -14,7 +14,7 @@ from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, credential_fault
 from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
 from nodwyn_tui.config.schema import ServerSettings, Settings
 from nodwyn_tui.config.servers import address_fault
-from nodwyn_tui.domain.recipe import Strategy
+from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import ConfigError
 
 _PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
@@ -24,9 +24,6 @@ _TAKEN_HEADERS = frozenset(
     | {"content-type", "content-length", "content-encoding", "transfer-encoding", "te", "upgrade"}
     | {"accept", "accept-encoding", "expect", "trailer", "proxy-authorization"}
 )
-
-BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
-"""What this version can do when a window fills; another one that is asked for is `trim`."""
 
 _LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("fallback",): ("",),

@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from nodwyn_tui.domain import words
 from nodwyn_tui.domain.request import ToolSpec
 
-Strategy = Literal["trim", "rollover", "compact"]
+Strategy = words.Strategy
 KeepReasoning = bool | Literal["latest"]
 
 CURRENT_VERSION = 20

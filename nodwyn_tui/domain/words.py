@@ -5,4 +5,8 @@ only the words, need not load every kind of log line before its first paint (PER
 from typing import Literal
 
 Mode = Literal["plan", "ask", "edits", "auto"]
+Strategy = Literal["trim", "rollover", "compact"]
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]
+
+BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
+"""What this version can do when a window fills."""

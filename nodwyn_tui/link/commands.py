@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from nodwyn_tui.domain.words import Mode
+from nodwyn_tui.domain.words import Mode, Strategy
 from nodwyn_tui.link.record import Record
 
 
@@ -17,6 +17,7 @@ class Open(Record):
     resume: str = ""
     model: str = ""
     mode: Mode | None = None
+    strategy: Strategy | None = None
     config_file: str = ""
     add_dirs: tuple[str, ...] = ()
     tour: bool = False

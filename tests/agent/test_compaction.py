@@ -4,6 +4,7 @@
 
 import json
 import re
+import shutil
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -247,6 +248,32 @@ async def test_an_interrupted_one_changes_nothing(rig: Rig) -> None:
         assert not any(ASKS[0] in content(message) for message in messages(server))
         assert "half a note" not in str(messages(server))
         assert rewind.seq < rig.of(ev.LlmRequest)[-1].seq
+
+
+async def test_a_disk_that_refuses_the_new_window_leaves_the_old_one(rig: Rig) -> None:
+    """ENG-3: the append stands or falls as a whole; what was asked is taken back."""
+    facts(rig)
+
+    def note() -> Item:
+        shutil.rmtree(rig.workspace)
+        return say(NOTE)
+
+    with ChatServer([], context=SMALL) as server:
+        model = Reader(rig, 30, note)
+        server.script, server.repeat = [model], True
+        rig.configure(server, strategy="compact")
+        await rig.open()
+        ended = await rig.ask("read")
+        assert ended.why == "error"
+        assert str(rig.workspace) in ended.message
+        rig.workspace.mkdir()
+        await rig.until(up.Unsaved, lambda unsaved: unsaved.count == 0)
+        assert opened(rig) == []
+        old = messages(server)[:-1]
+        model.note, model.steps = (lambda: say(NOTE)), 0
+        assert (await rig.ask("go on")).why == "done"
+        assert messages(server, -2)[: len(old)] == old
+        assert len(opened(rig)) == 1
 
 
 async def test_the_requests_for_notes_count_in_the_runs_limits(rig: Rig) -> None:

@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.cli.cache import Row, missed, totals
+from nodwyn_tui.store.lines import encode
+from nodwyn_tui.window import handover
+from tests.builders import LogBuilder
 from tests.cli.test_run import NODWYN, configure, run
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import Say, call, say
@@ -36,7 +39,7 @@ def test_json_has_the_published_fields_and_totals(tmp_path: Path, home: Path) ->
     first, second = value["requests"]
     assert list(first) == [
         "seq", "model", "prompt_tokens", "predicted_cached", "cached_tokens", "prefix_ended_by",
-        "cost_usd",
+        "cost_usd", "purpose",
     ]  # fmt: skip
     assert (first["predicted_cached"], first["prefix_ended_by"]) == (None, "first")
     assert second["predicted_cached"] == first["prompt_tokens"]
@@ -119,3 +122,22 @@ def test_table_has_the_words(tmp_path: Path, home: Path) -> None:
     assert heading.split()[-5:] == ["prefix", "ended", "by", "cost", "$"]
     ends = [line.split("%")[-1].strip().rpartition("  ")[0].strip() for line in lines[:3]]
     assert ends == ["first", "- server's miss", "parameter_switch"]
+
+
+def test_a_request_for_a_handover_note_is_named(tmp_path: Path) -> None:
+    """AGT-16: what it cost counts like any other."""
+    log = LogBuilder()
+    log.user()
+    log.request()
+    log.reply("ok")
+    log.add(handover.request(log.recipe, log.carrying.now))
+    log.request(purpose="handover")
+    log.reply("the note")
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(b"".join(map(encode, log.events)))
+    value = json.loads(cache(str(path), "--json"))
+    assert [row["purpose"] for row in value["requests"]] == ["turn", "handover"]
+    assert [row.split()[:2] for row in cache(str(path)).splitlines()[1:3]] == [
+        ["3", "turn"],
+        ["6", "handover"],
+    ]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import tomli_w
 
+from nodwyn_tui.domain.events import SessionStart
 from nodwyn_tui.store.log import Log
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import call, error, say
@@ -164,6 +165,22 @@ def test_setting_without_effect_is_warned_of(workspace: Path, home: Path) -> Non
         done = run(workspace, "-p", "go")
     assert done.stdout == "hi\n"
     assert "modle: is not known" in done.stderr
+
+
+def test_the_strategy_of_the_command_line_goes_before_the_settings(
+    workspace: Path, home: Path
+) -> None:
+    """It is recorded with the session's rules; what is not built is refused by name."""
+    with ChatServer([say("ok")]) as server:
+        configure(home, server)
+        run(workspace, "-p", "x", "--strategy", "compact")
+    (log,) = workspace.rglob("log.jsonl")
+    (start, *_) = Log.read(log).events
+    assert isinstance(start, SessionStart)
+    assert start.recipe.strategy == "compact"
+    refused = run(workspace, "-p", "x", "--strategy", "rollover")
+    assert refused.returncode == 2
+    assert "invalid choice: 'rollover'" in refused.stderr
 
 
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:

@@ -72,7 +72,11 @@ def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int)
     yield from _head("The meter")
     for kind, (glyph, meaning) in KINDS.items():
         yield from _row([Span(glyph * 3, f"m-{kind}")], meaning, width)
-    yield from _row([Span("┊high  ┊low")], "at high, older results are trimmed down to low", width)
+    yield from _row(
+        [Span("┊high  ┊low")],
+        "at high, older results are trimmed down to low, or it is compacted",
+        width,
+    )
     yield from _row([Span("ceiling")], "the most that a request may hold", width)
 
 

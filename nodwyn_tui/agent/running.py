@@ -9,8 +9,9 @@ from nodwyn_tui.domain.usage import Totals, Usage
 
 @dataclass(slots=True)
 class Run:
-    """A run so far. `usages` are its replies' in order, `text` the last reply's; `failed` are the
-    ids of calls whose result is an error; `changed_files` are paths in the workspace.
+    """A run so far. `usages` are its replies' in order, `text` the last reply's that was no
+    handover note; `failed` are the ids of calls whose result is an error; `changed_files` are paths
+    in the workspace.
     """
 
     requests: int = 0
@@ -19,16 +20,19 @@ class Run:
     text: str = ""
     failed: set[str] = field(default_factory=set)
     changed_files: set[str] = field(default_factory=set)
+    _note: int = 0
+    """The latest request for a handover note."""
 
     def feed(self, event: ev.Event) -> None:
         """Takes an event of the run."""
         match event:
             case ev.LlmRequest():
                 self.requests += 1
+                self._note = event.seq if event.purpose == "handover" else self._note
             case ev.LlmResponse():
                 self.usages.append(event.usage)
                 self.totals = self.totals.plus(event.usage)
-                self.text = text_of(event)
+                self.text = self.text if event.req == self._note else text_of(event)
             case ev.ToolResult(is_error=True):
                 self.failed.add(event.call_id)
             case _:

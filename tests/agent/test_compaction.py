@@ -284,9 +284,12 @@ async def test_the_requests_for_notes_count_in_the_runs_limits(rig: Rig) -> None
         model = Reader(rig, 100)
         server.script, server.repeat = [model], True
         rig.configure(server, strategy="compact", price=price)
-        await rig.open(max_steps=40)
+        await rig.open(max_steps=10)
         ended = await rig.ask("read")
-        assert (ended.why, ended.requests) == ("limit", 40)
+        assert (ended.why, ended.requests) == ("limit", 10)
+        assert server.violations == []
+        assert asks_for_a_note(server.bodies[-1].body)
+        assert ended.text == "", "a handover note is no answer"
         assert model.notes > 0
         assert ended.usage is not None
         whole = sum(reply.usage.cost_usd or 0 for reply in rig.of(ev.LlmResponse))

@@ -103,15 +103,14 @@ class Archive:
             rows = self._index.tables.lines(seq, seq, 1)
             return log.event(*rows[0]) if rows else None
 
-        known = seq <= self._index.known.last_seq
-        return self._ask(read, fresh=not known)
+        return self._ask(read, upto=seq)
 
     def events(self, first: int = 1, last: int | None = None) -> Iterator[Event]:
         """The events from `first` to `last`, or to the end, a few in memory at a time."""
-        end, fresh = _FAR if last is None else last, True
-        while some := self._ask(self._some(first, end), fresh=fresh):
+        end = upto = _FAR if last is None else last
+        while some := self._ask(self._some(first, end), upto=upto):
             yield from some
-            first, fresh = some[-1].seq + 1, False
+            first = upto = some[-1].seq + 1
 
     def from_start(self) -> tuple[Event, ...]:
         """The events that a later window may need, as the fold names them; all without a fold."""
@@ -197,16 +196,16 @@ class Archive:
         self,
         question: Callable[[LogReader], Answer],
         *,
-        fresh: bool = True,
+        upto: int = _FAR,
         mind_breaks: bool = True,
     ) -> Answer:
-        """Asks the index, of which all that stands in the log is known if it is `fresh`. What goes
+        """Asks the index, which has then taken in the event `upto`, or all there are. What goes
         wrong with the index has it made anew.
         """
         with self.opener() as log:
             for _ in range(_TRIES):
                 try:
-                    self._ready(log, fresh=fresh, mind_breaks=mind_breaks)
+                    self._ready(log, upto, mind_breaks=mind_breaks)
                     return question(log)
                 except sqlite3.Error as error:
                     self._index.renew(error)
@@ -214,10 +213,10 @@ class Archive:
                     self._forget()
         raise StoreError(f"{self._path} changes while it is read. Try again.")
 
-    def _ready(self, log: LogReader, *, fresh: bool, mind_breaks: bool) -> None:
+    def _ready(self, log: LogReader, upto: int, *, mind_breaks: bool) -> None:
         self._index.look()
         log.look()
-        if fresh or not self._index.is_of(log):
+        if upto > self._index.known.last_seq or not self._index.is_of(log):
             self._index.catch_up(log)
             if mind_breaks and self._index.known.state == "broken":
                 self._index.take_scanned(log, _scanned(log))

@@ -20,7 +20,7 @@ _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _SCHEMA = "SELECT type, name, sql FROM sqlite_master ORDER BY name"
 
 
-class NotOurs(Exception):
+class NotOurs(sqlite3.DatabaseError):
     """The file holds something else than an index of this build."""
 
 
@@ -32,17 +32,19 @@ def in_memory() -> sqlite3.Connection:
 
 
 def in_file(path: Path) -> sqlite3.Connection:
-    """The index at `path`, or a new and empty one. Raises `NotOurs`, `OSError`, `sqlite3.Error`."""
+    """The index at `path`, or a new and empty one. Raises `OSError`, and `sqlite3.Error`: `NotOurs`
+    for a file that another put there.
+    """
     if not all(_may_be_ours(found) for found in _files(path)):
-        raise NotOurs(path)
+        raise NotOurs
     if not path.exists():
         discard(path)  # what is left beside it belonged to another
         os.close(os.open(path, _NEW, 0o600))
     connection = _connected(f"{path.absolute().as_uri()}?mode=rw")
     try:
         connection.execute("PRAGMA journal_mode=WAL")
-        if connection.execute(_SCHEMA).fetchall() != _our_schema():
-            _make_first(connection, path)
+        if not is_ours(connection):
+            _make_first(connection)
     except BaseException:
         connection.close()
         raise
@@ -53,6 +55,11 @@ def discard(path: Path) -> None:
     """Removes an index; what a link leads to stays. Raises `OSError`."""
     for found in _files(path):
         found.unlink(missing_ok=True)
+
+
+def is_ours(connection: sqlite3.Connection) -> bool:
+    """Whether it holds exactly the tables of this build, and nothing that acts when they are used."""
+    return bool(connection.execute(_SCHEMA).fetchall() == _our_schema())
 
 
 def _connected(name: str) -> sqlite3.Connection:
@@ -82,7 +89,7 @@ def _may_be_ours(path: Path) -> bool:
     return stat.S_ISREG(found.st_mode) and found.st_nlink == 1 and private
 
 
-def _make_first(connection: sqlite3.Connection, path: Path) -> None:
+def _make_first(connection: sqlite3.Connection) -> None:
     """Makes the tables of a new file, unless another process was as quick."""
     connection.execute("BEGIN IMMEDIATE")
     found = connection.execute(_SCHEMA).fetchall()
@@ -90,7 +97,7 @@ def _make_first(connection: sqlite3.Connection, path: Path) -> None:
         _make(connection)
     connection.execute("COMMIT")
     if found and found != _our_schema():
-        raise NotOurs(path)
+        raise NotOurs
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -142,6 +142,8 @@ class Index:
         """Sees what another process has written meanwhile."""
         ((version,),) = self.tables.run("PRAGMA data_version").fetchall()
         if version != self._seen:
+            if not database.is_ours(self.tables.database):
+                raise database.NotOurs
             self._load()
             self._seen = version
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,23 +10,11 @@ from hypothesis import strategies as st
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.lines import encode
-from nodwyn_tui.store.log import Log
 from nodwyn_tui.window.replay import replay
-from tests.fakes.folding import Started, Starts
+from tests.fakes.archives import check, numbered, written
+from tests.fakes.folding import Starts
 from tests.fakes.sessions import called_reply, one_of_each
-from tests.generated import EACH_REQUEST, STEPS, VERSIONS, played
-
-
-def written(folder: Path, events: Sequence[ev.Event], name: str = "log.jsonl") -> Path:
-    """A log of these events, with seqs as they have them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    log = folder / name
-    log.write_bytes(b"".join(map(encode, events)))
-    return log
-
-
-def numbered(*drafts: ev.Event) -> list[ev.Event]:
-    return [dataclasses.replace(draft, seq=seq) for seq, draft in enumerate(drafts, 1)]
+from tests.generated import EACH_EVENT, STEPS, VERSIONS, played
 
 
 def batch(calls: int) -> list[ev.Event]:
@@ -35,32 +22,7 @@ def batch(calls: int) -> list[ev.Event]:
     return [dataclasses.replace(first, batch=calls + 1), *others]
 
 
-def check(log: Path, archive: Archive) -> None:
-    """Each answer is what a full read tells."""
-    events = Log.read(log).events
-    sound = archive.catch_up()
-    read = Log.read(log)
-    assert sound == (not read.damage and log.read_bytes()[-1:] in (b"", b"\n"))
-    assert tuple(archive.events()) == events
-    last = max((event.seq for event in events), default=0)
-    by_seq = {event.seq: event for event in events}
-    for seq in range(last + 3):
-        assert archive.event(seq) == by_seq.get(seq)
-    assert (archive.last_seq, archive.count) == (last, len(events))
-    fold = Starts().new()
-    for event in events:
-        fold.feed(event)
-    if isinstance(archive.fold, Started):
-        assert archive.fold.state() == fold.state()
-        needed = tuple(event for event in events if fold.tracker.needs(event.seq))
-        assert archive.from_start() == needed
-    for event in events:
-        if isinstance(event, ev.ToolResult | ev.ToolCall):
-            assert archive.knows_call(event.call_id)
-    assert not archive.knows_call("nobody's")
-
-
-@EACH_REQUEST
+@EACH_EVENT
 @given(STEPS, VERSIONS)
 def test_any_session_is_answered_as_a_full_read_and_its_requests_replay(
     tmp_path_factory: pytest.TempPathFactory, steps: list[object], version: int
@@ -106,7 +68,7 @@ def damaged(lines: list[bytes], cuts: Sequence[tuple[int, str]]) -> bytes:
     return b"".join(lines)
 
 
-@EACH_REQUEST
+@EACH_EVENT
 @given(CUTS)
 def test_damage_of_any_kind_is_answered_as_a_full_read(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[tuple[int, str]]

@@ -49,6 +49,11 @@ class LogFile:
         self._ragged = False  # a part of a failed append may stand behind `_size`
         self._unended = False  # another program left the last line without its end
 
+    @property
+    def size(self) -> int:
+        """Bytes of the log."""
+        return self._size
+
     def append(self, data: bytes, *, sync: bool) -> None:
         """Appends whole lines in one write, on the disk when this returns if `sync`.
 

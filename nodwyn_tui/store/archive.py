@@ -228,6 +228,23 @@ class Archive:
             self._index.renew(error)
 
 
+def title_in_index(log: Path) -> str:
+    """The title that a session was given last, as far as an index of it knows without much reading;
+    '' where there is none, or none that fits.
+    """
+    path = log.with_name(INDEX_NAME)
+    if not path.is_file():
+        return ""
+    unknown = contextlib.suppress(sqlite3.Error, StoreError, NotThere)
+    with unknown, contextlib.closing(Index(path, None)) as index, LogReader.open(log) as reader:
+        index.look()
+        if index.fits(reader):
+            if reader.size - index.known.end <= _BYTES:
+                index.catch_up(reader, patient=False)
+            return index.known.title
+    return ""
+
+
 def _scanned(log: LogReader) -> Iterator[Placed]:
     found = scan(log.whole())
     for event, (start, end) in zip(found.events, found.spans, strict=True):

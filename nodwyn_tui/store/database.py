@@ -2,6 +2,7 @@
 anew where it is not ours, and in memory where no file can be.
 """
 
+import contextlib
 import functools
 import os
 import sqlite3
@@ -38,11 +39,12 @@ def in_file(path: Path) -> sqlite3.Connection:
     if not all(_may_be_ours(found) for found in _files(path)):
         raise NotOurs
     if not path.exists():
-        discard(path)  # what is left beside it belonged to another
-        os.close(os.open(path, _NEW, 0o600))
+        if any(found.exists() for found in _files(path)):
+            discard(path)  # what is left beside it belonged to another
+        with contextlib.suppress(FileExistsError):  # another process was as quick
+            os.close(os.open(path, _NEW, 0o600))
     connection = _connected(f"{path.absolute().as_uri()}?mode=rw")
     try:
-        connection.execute("PRAGMA journal_mode=WAL")
         if not is_ours(connection):
             _make_first(connection)
     except BaseException:
@@ -58,7 +60,7 @@ def discard(path: Path) -> None:
 
 
 def is_ours(connection: sqlite3.Connection) -> bool:
-    """Whether it holds exactly the tables of this build, and nothing that acts when they are used."""
+    """Whether it holds the tables of this build, and nothing that acts when they are used."""
     return bool(connection.execute(_SCHEMA).fetchall() == _our_schema())
 
 
@@ -91,11 +93,14 @@ def _may_be_ours(path: Path) -> bool:
 
 def _make_first(connection: sqlite3.Connection) -> None:
     """Makes the tables of a new file, unless another process was as quick."""
+    connection.execute("PRAGMA synchronous=OFF")  # there is nothing yet to lose
+    connection.execute("PRAGMA journal_mode=WAL")
     connection.execute("BEGIN IMMEDIATE")
     found = connection.execute(_SCHEMA).fetchall()
     if not found:
         _make(connection)
     connection.execute("COMMIT")
+    connection.execute("PRAGMA synchronous=NORMAL")
     if found and found != _our_schema():
         raise NotOurs
 

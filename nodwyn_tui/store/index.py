@@ -123,7 +123,7 @@ class Index:
         while not self._is_current(log):
             with self._turn():
                 log.look()  # what another process took in meanwhile is in it
-                if not self._fits(log):
+                if not self.fits(log):
                     self._clear()
                 if self._folding and self._folded.seq < self.known.last_seq:
                     self._fold_earlier(log)
@@ -150,6 +150,16 @@ class Index:
     def is_of(self, log: LogReader) -> bool:
         """Whether the events that are known stand in this file."""
         return self.known.inode == log.inode and self.known.end <= log.size
+
+    def fits(self, log: LogReader) -> bool:
+        """Whether the log still holds what the index says, as far as its last line tells."""
+        known = self.known
+        if known.version != VERSION or not self.is_of(log):
+            return False
+        unchanged = known.size == log.size and known.mtime == log.mtime
+        if not unchanged and (known.size == log.size or known.state == "scanned"):
+            return False
+        return not known.count or _digest(log.at(*known.last)) == known.digest
 
     def forget(self) -> None:
         """Empties the index: the log was not what it says."""
@@ -237,18 +247,8 @@ class Index:
         known = self.known
         same = (known.inode, known.size, known.mtime) == (log.inode, log.size, log.mtime)
         if same and not self._trusted:
-            self._trusted = same = self._fits(log)
+            self._trusted = same = self.fits(log)
         return same and (not self._folding or self._folded.seq == known.last_seq)
-
-    def _fits(self, log: LogReader) -> bool:
-        """Whether the log still holds what the index says, as far as its last line tells."""
-        known = self.known
-        if known.version != VERSION or not self.is_of(log):
-            return False
-        unchanged = known.size == log.size and known.mtime == log.mtime
-        if not unchanged and (known.size == log.size or known.state == "scanned"):
-            return False
-        return not known.count or _digest(log.at(*known.last)) == known.digest
 
     def _fold_earlier(self, log: LogReader) -> None:
         """Feeds a fold that lags behind the rows."""

@@ -1,15 +1,16 @@
-"""Finds sessions and tells cheap facts of them: from the head and the tail of each log, never the
-whole of one.
+"""Finds sessions and tells cheap facts of them: from the head and the tail of each log and from its
+index, never the whole of one.
 """
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from nodwyn_tui.domain.events import Event, SessionTitle, UserMessage
 from nodwyn_tui.errors import UsageError
+from nodwyn_tui.store.archive import title_in_index
 from nodwyn_tui.store.lines import NotAnEvent, decode
 from nodwyn_tui.store.places import LOG_NAME, SESSION_ID, known_workspaces, leads_elsewhere, shelves
 
@@ -20,9 +21,9 @@ _LONGEST_SHOWN = 80
 
 @dataclass(frozen=True, slots=True)
 class SessionFacts:
-    """A session as a list shows it. `title` is the one it was given last as far as the tail tells,
-    `first_message` what the person said first; `last_at` the time of its last event, `count` its
-    last seq.
+    """A session as a list shows it. `title` is the one it was given last, as far as the tail or an
+    index tells, `first_message` what the person said first; `last_at` the time of its last event,
+    `count` its last seq.
     """
 
     id: str
@@ -93,7 +94,7 @@ def _folders(workspace: Path, state: Path) -> Iterator[Path]:
 def _facts(folder: Path) -> SessionFacts | None:
     try:
         with (folder / LOG_NAME).open("rb") as file:
-            tail = list(_tail(file))
+            tail, is_all = _tail(file)
             if not tail:
                 return None
             message = next((e for e in _head(file) if isinstance(e, UserMessage)), None)
@@ -101,6 +102,8 @@ def _facts(folder: Path) -> SessionFacts | None:
         return None
     last = max(tail, key=lambda event: event.seq)
     titles = [event.title for event in tail if isinstance(event, SessionTitle)]
+    if not (titles or is_all):
+        titles = [title_in_index(folder / LOG_NAME)]
     return SessionFacts(
         folder.name,
         folder,
@@ -122,8 +125,10 @@ def _head(file: BinaryIO) -> Iterator[Event]:
             return
 
 
-def _tail(file: BinaryIO) -> Iterable[Event]:
-    """The events of the last lines: of more lines if the last ones are long, or damaged."""
+def _tail(file: BinaryIO) -> tuple[Sequence[Event], bool]:
+    """The events of the last lines, and whether there are no others: of more lines if the last ones
+    are long, or damaged.
+    """
     size = file.seek(0, 2)
     length = _TAIL
     while True:
@@ -132,7 +137,7 @@ def _tail(file: BinaryIO) -> Iterable[Event]:
         lines = file.read(length).split(b"\n")
         events = list(_events(lines if start == 0 else lines[1:]))
         if events or start == 0 or length >= _MOST:
-            return events
+            return events, start == 0
         length *= 8
 
 

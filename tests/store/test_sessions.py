@@ -1,6 +1,7 @@
 """Sessions found and listed."""
 
 import os
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import StoreError, UsageError
+from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.places import new_id, new_session
 from nodwyn_tui.store.redact import Redactor
@@ -38,6 +40,24 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
+
+
+def test_title_given_long_ago_is_known_to_the_index(place: Place) -> None:
+    """And so is a later one that only it has passed."""
+    titles = [ev.SessionTitle(title="first"), ev.SessionTitle(title="the real one")]
+    long = [ev.ToolResult(call_id="c", name="t", text="x" * 30_000)] * 40
+    folder = place.session(place.here, ev.UserMessage(text="go"), *titles, *long)
+    assert list_sessions(place.here, place.state)[0].title == "the real one"
+    log = folder / "log.jsonl"
+    with log.open("ab") as file:  # another program's, so that the index lags behind
+        file.write(encode(ev.SessionTitle(seq=200, title="newest")))
+        file.writelines(encode(replace(event, seq=201 + n)) for n, event in enumerate(long))
+    assert list_sessions(place.here, place.state)[0].title == "newest"
+    log.write_bytes(log.read_bytes().replace(b"newest", b"edited"))
+    assert list_sessions(place.here, place.state)[0].title == ""
+    (folder / "index.sqlite").unlink()
+    assert list_sessions(place.here, place.state)[0].title == ""
+    assert not (folder / "index.sqlite").exists()  # a list makes none
 
 
 def test_list_tells_title_first_message_time_and_count(place: Place) -> None:

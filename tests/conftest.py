@@ -2,6 +2,7 @@
 it sent.
 """
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from nodwyn_tui.config.environment import KEY_VARIABLES
 from nodwyn_tui.domain.canonical import sha256
 from nodwyn_tui.domain.events import LlmRequest
 from nodwyn_tui.providers.registry import dialect
+from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.window.replay import replay
 from tests.fakes.server import FakeServer
@@ -51,6 +53,17 @@ def every_request_replays(tmp_path: Path) -> Iterator[None]:
         return
     received = Counter(sha256(r.content) for server in FakeServer.started for r in server.bodies)
     assert not received - encoded, "a fake received what no log rebuilds"
+
+
+@pytest.fixture(autouse=True)
+def every_index_answers(tmp_path: Path) -> Iterator[None]:
+    """ENG-7: through any index that a test leaves, its log reads as without one."""
+    yield
+    for path in tmp_path.rglob("index.sqlite"):
+        log = path.with_name("log.jsonl")
+        if path.is_file() and log.is_file():
+            with contextlib.closing(Archive(log)) as archive:
+                assert tuple(archive.events()) == Log.read(log).events, f"{path} misleads"
 
 
 def encoded_requests(path: Path) -> Iterator[str]:

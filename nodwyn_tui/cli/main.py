@@ -21,6 +21,7 @@ commands:
   nodwyn cache ID            what each request read from the prompt cache
   nodwyn lab PATH…           recorded sessions under other policies; see nodwyn lab --help
   nodwyn sessions list       the sessions of this workspace
+  nodwyn sessions search T   what was said in them, with --all in those of all workspaces
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
 4 the provider refused or failed, 5 blocked, 130 interrupted

@@ -9,6 +9,7 @@ from nodwyn_tui.agent.ledger import Facts
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.export import FORMS, export
+from nodwyn_tui.cli.search import search
 from nodwyn_tui.cli.stored import find_log, open_log, read_events, read_facts, state_folder
 from nodwyn_tui.cli.summaries import revoke, summarize
 from nodwyn_tui.domain import events as ev
@@ -26,6 +27,12 @@ def run(arguments: Sequence[str]) -> int:
     match parsed.command:
         case "list":
             _list(folder(parsed.workspace), as_json=parsed.json)
+        case "search":
+            state = state_folder()
+            workspaces = (
+                places.known_workspaces(state) if parsed.all else [folder(parsed.workspace)]
+            )
+            search(parsed.text, workspaces, state, limit=parsed.limit, as_json=parsed.json)
         case "show":
             _show(parsed.id, as_json=parsed.json)
         case "export":
@@ -48,7 +55,12 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nodwyn sessions", description="Care for sessions.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     listing = commands.add_parser("list", help="the sessions of this workspace, the latest first")
-    listing.add_argument("--workspace", default=".", metavar="DIR", help="default: here")
+    searching = commands.add_parser("search", help="find what was said, called or answered")
+    searching.add_argument("text", help="words that must all stand in one event")
+    searching.add_argument("--all", action="store_true", help="in all workspaces that are known")
+    searching.add_argument(
+        "--limit", type=int, default=20, metavar="N", help="finds shown of a session; default: 20"
+    )
     show = commands.add_parser("show", help="a session's facts: models, requests, tokens, cost")
     exporting = commands.add_parser("export", help="a session's conversation, whole")
     exporting.add_argument("--format", choices=FORMS, default="markdown")
@@ -66,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("id", help="an id, a unique prefix, a session's folder or its log")
     rename.add_argument("title")
     revoking.add_argument("seq", type=int, help="the summary's seq")
-    for command in (listing, show):
+    for command in (listing, searching):
+        command.add_argument("--workspace", default=".", metavar="DIR", help="default: here")
+    for command in (listing, searching, show):
         command.add_argument("--json", action="store_true", help="as JSON")
     return parser
 

@@ -136,8 +136,7 @@ class Archive:
 
     def page(self, before: int, count: int) -> tuple[int, int]:
         """The first and last seq of about `count` events that end before the seq `before`, and
-        begin where no call of the conversation is open, or with the log. The first is greater where
-        there is none.
+        begin where no call of the conversation is open, or with the log, at 1. `(1, 0)` for none.
         """
         return self._ask(lambda _: self._index.tables.page(before, count))
 

@@ -36,7 +36,7 @@ class SessionFacts:
 
 def list_sessions(workspace: Path, state: Path) -> list[SessionFacts]:
     """The sessions of a workspace, the latest first. A log that can't be read is left out."""
-    found = [facts for folder in _folders(workspace, state) if (facts := _facts(folder))]
+    found = [facts for folder in session_folders(workspace, state) if (facts := _facts(folder))]
     return sorted(found, key=lambda facts: (facts.last_at, facts.id), reverse=True)
 
 
@@ -61,7 +61,7 @@ def find_log(reference: str, workspace: Path, state: Path) -> Path:
             if log.is_file():
                 return log
     for group in ([workspace], known_workspaces(state)):
-        named = {folder.name: folder for place in group for folder in _folders(place, state)}
+        named = {folder.name: folder for place in group for folder in session_folders(place, state)}
         if reference in named:
             return named[reference] / LOG_NAME
         fitting = sorted(name for name in named if reference and name.startswith(reference))
@@ -77,7 +77,8 @@ def find_log(reference: str, workspace: Path, state: Path) -> Path:
     )
 
 
-def _folders(workspace: Path, state: Path) -> Iterator[Path]:
+def session_folders(workspace: Path, state: Path) -> Iterator[Path]:
+    """The folders of a workspace's sessions, the earliest first in each place."""
     own, fallback = shelves(workspace, state)
     for shelf in (fallback,) if leads_elsewhere(workspace) else (own, fallback):
         try:

@@ -96,7 +96,7 @@ class Tables:
         """Takes in what replaying a request needs. A sub-context's needs that from its beginning on
         too, whatever the conversation's start is meanwhile.
         """
-        opened = self._rows("SELECT seq FROM contexts WHERE id=?", _fitting(request.ctx))
+        opened = self._rows("SELECT seq FROM contexts WHERE id=?", request.ctx)
         start = min([start, *chain.from_iterable(opened)])
         row = request.seq, start, recipe
         self.run("INSERT OR REPLACE INTO requests VALUES(?, ?, ?)", row)
@@ -128,10 +128,10 @@ class Tables:
         """See `Archive.page`."""
         last = self._seq("seq < ? ORDER BY seq DESC", before)
         if last is None:
-            return before, before - 1
+            return 1, 0
         near = self._seq("seq < ? ORDER BY seq DESC", before, skip=count - 1)
         first = near and self._seq(f"seq <= ? AND {_BOUNDARIES} ORDER BY seq DESC", near)
-        return first or self._seq("seq > ? ORDER BY seq", 0) or 1, last
+        return first or 1, last
 
     def page_after(self, after: int, count: int) -> tuple[int, int]:
         """See `Archive.page_after`."""
@@ -150,7 +150,7 @@ class Tables:
                 "seq IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < ?"
                 " ORDER BY rowid DESC LIMIT ?)"
             )
-            values: tuple[object, ...] = expression, before, limit
+            values: tuple[str | int, ...] = expression, before, limit
         else:
             where, values = f"type IN ({_TEXTS}) AND seq < ?", (before,)
         return self._rows(
@@ -163,8 +163,9 @@ class Tables:
         rows = self._rows(query, value, skip)
         return rows[0][0] if rows else None
 
-    def _rows(self, query: str, *values: object) -> list[Any]:
-        return self.run(query, values).fetchall()
+    def _rows(self, query: str, *values: str | int) -> list[Any]:
+        fitting = [_fitting(value) if isinstance(value, int) else value for value in values]
+        return self.run(query, fitting).fetchall()
 
 
 def _fitting(number: int) -> int:

@@ -19,7 +19,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
-from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.contexts import DECLARED
 from nodwyn_tui.window.rolling import Rolling
@@ -124,7 +124,7 @@ class Conversation:
         """Where the log's lines stand in the window; `None` before there is a recipe."""
         if self._recipe is None:
             return None
-        return Standing(self.window(), self._rolling.place.since)
+        return Standing(self.window(UNTRIMMED), self._rolling.place.since)
 
     def close(self) -> None:
         """Gives the log up, after a last try to save what is held."""
@@ -210,7 +210,7 @@ class Conversation:
                 self.markers |= has_marker(event.text)
             case ev.LlmRequest():
                 self._last = event, None
-            case ev.WindowReset():
+            case ev.WindowReset() | ev.WindowRewind() | ev.WindowEdit() | ev.ResultFold():
                 self._last = None
             case ev.LlmResponse():
                 if self._last is not None and self._last[0].seq == event.req:

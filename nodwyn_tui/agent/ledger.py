@@ -202,7 +202,8 @@ def _still_waiting(waiting: list[str], event: ev.Event) -> list[str]:
         case ev.UserQueued(dropped=False):
             return [*waiting, event.text]
         case ev.UserQueued():
-            return [text for text in waiting if text != event.text]
+            at = next((n for n in reversed(range(len(waiting))) if waiting[n] == event.text), None)
+            return waiting if at is None else [*waiting[:at], *waiting[at + 1 :]]
         case ev.UserMessage() if waiting:
             said = event.text.split("\n\n")
             return [t for t in waiting if t != event.text and not _within(t, said)]

@@ -12,6 +12,7 @@ from nodwyn_tui.agent.calls import LOST, CallRunner
 from nodwyn_tui.agent.compact_command import CompactCommand
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.editing import BUSY, Editing
 from nodwyn_tui.agent.ending import Ending, report
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.pages import Pages
@@ -32,6 +33,7 @@ from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.system.clock import Clock
 
 Settling = commands.AcceptCompaction | commands.DropCompaction | commands.UndoCompaction
+Edit = commands.PriceEdit | commands.EditWindow | commands.ListMessages | commands.TakeBack
 
 AUTO_REFUSED = (
     "mode auto runs everything unasked, so it needs a sandbox, and this build has none yet."
@@ -69,6 +71,7 @@ class Session:
         self._waiting = Waiting(parts.conversation, emit)
         self._compaction = Compaction(parts.conversation)
         self._compact = CompactCommand(parts.conversation, self._compaction, emit)
+        self._editing = Editing(parts.conversation, emit, parts.clock)
         talk = parts.conversation
         self._pages = Pages(talk.transcript, talk.log.archive, talk.standing)
 
@@ -228,6 +231,23 @@ class Session:
             ev.WindowReset(kind="manual", reason="clear", context_tokens=usage), must=True
         )
         self.tell_meter()
+
+    def edit(self, command: Edit) -> None:
+        """Says what can be done in the window, or does it: between runs only."""
+        match command:
+            case commands.TakeBack():
+                self._waiting.take_back()
+            case commands.PriceEdit(entry_id=entry_id) if self.running:
+                self._emit(up.EditPriced(entry_id=entry_id, options=(), why_not=BUSY))
+            case _ if self.running:
+                raise UsageError(BUSY)
+            case commands.PriceEdit(entry_id=entry_id):
+                self._emit(self._editing.price(entry_id, self.target))
+            case commands.ListMessages():
+                self._emit(self._editing.messages())
+            case commands.EditWindow(entry_id=entry_id, action=action):
+                self._editing.do(entry_id, action)
+                self.tell_meter()
 
     def tell_meter(self) -> None:
         """Sends the context meter as it stands."""

@@ -6,7 +6,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.link.events import EntryState
 from nodwyn_tui.window import contexts
-from nodwyn_tui.window.build import Window, build
+from nodwyn_tui.window.build import UNTRIMMED, Window, build
 from nodwyn_tui.window.policy import policy_for
 
 
@@ -14,13 +14,15 @@ class Standing:
     """The states of the log's lines by their seqs, in one window that begins at seq `since`."""
 
     def __init__(self, window: Window, since: int) -> None:
-        self._since, self._elided = since, window.elided
+        self._since, self._elided, self._dropped = since, window.elided, window.dropped
         self._shown = {entry.seq: entry.state for entry in window.entries}
 
     def of(self, seq: int) -> EntryState:
         """The state of the line at `seq`: one before the start is behind it, one that the window
-        neither shows nor has elided stands outside.
+        neither shows nor has dropped or elided stands outside.
         """
+        if seq in self._dropped:
+            return "dropped"
         if seq in self._elided:
             return "elided"
         if (state := self._shown.get(seq)) is not None:
@@ -35,6 +37,6 @@ def standing(events: Sequence[ev.Event]) -> Standing | None:
         return None
     try:
         at = contexts.place(events, resets=policy_for(recipes[-1].version).resets)
-        return Standing(build(events, recipes[-1], at=at), at.since)
+        return Standing(build(events, recipes[-1], UNTRIMMED, at), at.since)
     except ReplayError:
         return None

@@ -4,7 +4,7 @@ What the screen shows of a session follows from its events alone.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
 from nodwyn_tui.agent.standing import Standing
@@ -27,8 +27,25 @@ NOTES = {
     TASK: "the request that goes on in the new window",
 }
 """Titles of notes, by why they are there."""
+DONE = {"drop": "dropped from the window", "restore": "brought back into the window"}
+"""What was done with entries, in words."""
+
+REWOUND = 80
+"""Characters of a message that was rewound to."""
+
+
 Fetch = Callable[[int], ev.Event | None]
 """A line of the log, by its seq; `None` for one that is lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Edits:
+    """What was done with entries last, the line and the number it has come to, and its divider."""
+
+    word: str
+    last: int
+    count: int
+    divider: str
 
 
 class Transcript:
@@ -45,6 +62,7 @@ class Transcript:
         self._results: dict[str, int] = {}
         self._open: dict[str, ev.ToolCall] = {}
         self._unsettled: set[str] = set()
+        self._edits: _Edits | None = None
 
     def feed(self, event: ev.Event) -> Iterator[up.UpEvent]:
         """What the screen must be told of one event."""
@@ -54,6 +72,10 @@ class Transcript:
             case ev.Approval():
                 status: up.CallStatus = "running" if event.decision == "allowed" else "refused"
                 yield from self._status(event.call_id, status)
+            case ev.WindowEdit() | ev.ResultFold():
+                yield self._edited(event)
+            case ev.WindowRewind():
+                yield from self._rewound(event)
             case _:
                 for entry in _entries(event):
                     yield self._added(entry, event)
@@ -93,6 +115,10 @@ class Transcript:
         answer = self._fetch(self._results[entry_id]) if entry_id in self._results else None
         return body_of(entry.kind, event, answer if isinstance(answer, ev.ToolResult) else None)
 
+    def anchor(self, entry_id: str) -> int:
+        """The line whose state in the window is the entry's: a call's is its result's."""
+        return self._anchors.get(entry_id, self.entries[entry_id].seq)
+
     def entry_of_call(self, call_id: str) -> up.Entry | None:
         """The entry of a call."""
         return self.entries.get(self._calls.get(call_id, ""))
@@ -120,6 +146,28 @@ class Transcript:
         elif entry.kind not in ("error", "divider"):
             self._stands_at(entry, event.seq)
         return up.EntryAdded(entry=replace(entry, body=body))
+
+    def _edited(self, event: ev.WindowEdit | ev.ResultFold) -> up.UpEvent:
+        """One divider for what was done in a row, however many lines that took."""
+        word = "folded" if isinstance(event, ev.ResultFold) else DONE[event.action]
+        before = self._edits
+        goes_on = before is not None and (before.word, before.last) == (word, event.seq - 1)
+        count = before.count + 1 if before and goes_on else 1
+        label = f"{count} {'entry' if count == 1 else 'entries'} {word}"
+        if before is None or not goes_on:
+            divider = _divider(event, label)
+            self._edits = _Edits(word, event.seq, count, divider.id)
+            return self._added(divider, event)
+        self._edits = replace(before, last=event.seq, count=count)
+        divider = self.entries[before.divider] = replace(self.entries[before.divider], title=label)
+        return up.EntryChanged(entry=divider)
+
+    def _rewound(self, event: ev.WindowRewind) -> Iterator[up.UpEvent]:
+        """A message that was taken back, by its beginning."""
+        message = self._fetch(event.to)
+        if isinstance(message, ev.UserMessage):
+            said = " ".join(message.text[:PREVIEW].split())
+            yield self._added(_divider(event, f"rewound to: {said[:REWOUND]}"), event)
 
     def _stands_at(self, entry: up.Entry, seq: int) -> None:
         self._anchors[entry.id] = seq

@@ -44,5 +44,16 @@ class Waiting:
             self._tell()
         return taken
 
+    def take_back(self) -> None:
+        """Gives the message that waits last back to the person."""
+        waiting = self._queue or self._steers
+        if not waiting:
+            self._emit(up.Notice(level="info", text="nothing waits any more: it was sent"))
+            return
+        text = waiting.pop()
+        self._conversation.append(ev.UserQueued(text=text, dropped=True))
+        self._tell()
+        self._emit(up.Returned(text=text, why="queued"))
+
     def _tell(self) -> None:
         self._emit(up.Queued(texts=(*self._steers, *self._queue)))

@@ -123,15 +123,28 @@ class Worker:
                 await self._session.answer(command)
             case commands.SetMode():
                 self._session.set_mode(command.mode)
+            case _:
+                await self._in_window(self._session, command)
+
+    async def _in_window(self, session: Session, command: commands.Command) -> None:
+        """What changes the window, or tells of it."""
+        match command:
             case commands.Compact():
-                self._session.compact(command.wish)
+                session.compact(command.wish)
             case (
                 commands.AcceptCompaction() | commands.DropCompaction() | commands.UndoCompaction()
             ):
-                self._session.settle_compaction(command)
+                session.settle_compaction(command)
             case commands.ClearWindow():
-                await self._session.interrupt()
-                self._session.clear()
+                await session.interrupt()
+                session.clear()
+            case (
+                commands.PriceEdit()
+                | commands.EditWindow()
+                | commands.ListMessages()
+                | commands.TakeBack()
+            ):
+                session.edit(command)
             case _:
                 raise AssertionError(command)
 

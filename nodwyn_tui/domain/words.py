@@ -6,6 +6,9 @@ from typing import Literal
 
 Mode = Literal["plan", "ask", "edits", "auto"]
 Strategy = Literal["trim", "rollover", "compact"]
+WindowAction = Literal[
+    "fold", "drop", "drop_step", "drop_exchange", "restore", "restore_exchange", "rewind"
+]
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]
 
 BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")

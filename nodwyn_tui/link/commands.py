@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from nodwyn_tui.domain.words import Mode, Strategy
+from nodwyn_tui.domain.words import Mode, Strategy, WindowAction
 from nodwyn_tui.link.record import Record
 
 
@@ -100,6 +100,32 @@ class UndoCompaction(Record):
     """`/compact undo`: the window before the latest compaction, while nothing was said since."""
 
 
+class PriceEdit(Record):
+    """Ask for `EditPriced`: what can be done with an entry in the window now, and for how much."""
+
+    entry_id: str
+
+
+class EditWindow(Record):
+    """Take an entry out of the window, shorten it there, or bring it back; between runs only.
+
+    A step is a reply with its calls and their results, an exchange a message of the person with all
+    up to their next one. `rewind` takes a message ('' for the latest) and all behind it out; its
+    text comes back (`Returned`), files stay as they are.
+    """
+
+    entry_id: str
+    action: WindowAction
+
+
+class ListMessages(Record):
+    """Ask for `MessagesListed`."""
+
+
+class TakeBack(Record):
+    """The message that waits last is to be the person's again (`Returned`)."""
+
+
 class NewSession(Record):
     """`/new`: end this session and start another in the same workspace."""
 
@@ -148,6 +174,10 @@ Command = (
     | AcceptCompaction
     | DropCompaction
     | UndoCompaction
+    | PriceEdit
+    | EditWindow
+    | ListMessages
+    | TakeBack
     | NewSession
     | StartTour
     | FetchBodies

@@ -7,11 +7,11 @@ read. Everything in them that a model, a tool, a file or a server wrote is plain
 from typing import Literal
 
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.domain.words import Mode, RunEndWhy
+from nodwyn_tui.domain.words import Mode, RunEndWhy, WindowAction
 from nodwyn_tui.link.record import Record
 
 EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
-EntryState = Literal["in", "cut", "elided", "folded", "behind", "outside"]
+EntryState = Literal["in", "cut", "elided", "folded", "dropped", "behind", "outside"]
 CallStatus = Literal["", "waiting", "running", "ok", "failed", "refused", "interrupted"]
 SegmentKind = Literal["system", "summary", "history", "images", "fresh", "new"]
 
@@ -318,6 +318,49 @@ class CompactionEnded(Record):
     taken: bool = False
 
 
+class Returned(Record):
+    """A message is the person's again, and goes back into the prompt: it was rewound, or no longer
+    waits.
+    """
+
+    text: str
+    why: Literal["rewound", "queued"]
+
+
+class EditOption(Record):
+    """Something that can be done with an entry. Tokens are estimated: `freed` leave every later
+    request (negative: come back), `again` stand behind it in the provider's cache and are read anew
+    once, which costs `cost_usd` more than reading them from there (`None` without a price).
+    """
+
+    action: WindowAction
+    freed: int
+    again: int = 0
+    cost_usd: float | None = None
+
+
+class EditPriced(Record):
+    """What can be done with an entry now; with no options `why_not` says why nothing can."""
+
+    entry_id: str
+    options: tuple[EditOption, ...]
+    why_not: str = ""
+
+
+class Earlier(Record):
+    """A message of the person in the window: how it begins, and the tokens from it on."""
+
+    entry_id: str
+    text: str
+    tokens: int
+
+
+class MessagesListed(Record):
+    """The messages that can be rewound to, the latest first."""
+
+    messages: tuple[Earlier, ...]
+
+
 class NotSent(Record):
     """The disk refused the person's message, so nothing was sent: its text goes back into the
     prompt, and `reason` says what to do.
@@ -394,6 +437,9 @@ UpEvent = (
     | CompactionOffered
     | CompactionEnded
     | NotSent
+    | Returned
+    | EditPriced
+    | MessagesListed
     | Unsaved
     | Notice
     | LogLine

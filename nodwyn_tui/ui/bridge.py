@@ -109,7 +109,14 @@ class Bridge:
                 message = news.StoryNews(event)
             case up.RequestSent() | up.ReplyPiece() | up.CallPiece() | up.ReplyEnded():
                 message = news.ReplyNews(event)
-            case up.RunStarted() | up.RetryWaiting() | up.RunEnded() | up.Queued() | up.NotSent():
+            case (
+                up.RunStarted()
+                | up.RetryWaiting()
+                | up.RunEnded()
+                | up.Queued()
+                | up.NotSent()
+                | up.Returned()
+            ):
                 self._confirm(event)
                 message = news.RunNews(event)
             case up.ApprovalAsked() | up.ApprovalClosed():
@@ -118,7 +125,7 @@ class Bridge:
                 message = news.CompactionNews(event)
             case up.MeterChanged() | up.ModeChanged() | up.ModelChanged() | up.Unsaved():
                 message = news.StandingNews(event)
-            case up.ModelsListed() | up.Notice():
+            case up.ModelsListed() | up.Notice() | up.EditPriced() | up.MessagesListed():
                 message = news.AsideNews(event)
             case up.LogLine():
                 pass  # for `run --format jsonl`; the screen never asks for it

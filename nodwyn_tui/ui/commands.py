@@ -6,7 +6,20 @@ from dataclasses import dataclass
 from typing import Literal
 
 Name = Literal[
-    "help", "model", "mode", "clear", "compact", "new", "continue", "copy", "tour", "quit"
+    "help",
+    "model",
+    "mode",
+    "clear",
+    "compact",
+    "fold",
+    "drop",
+    "restore",
+    "rewind",
+    "new",
+    "continue",
+    "copy",
+    "tour",
+    "quit",
 ]
 
 
@@ -29,6 +42,10 @@ COMMANDS = (
     SlashCommand(
         "compact", "a new window from a note of the model's; undo brings it back", "[WISH]"
     ),
+    SlashCommand("drop", "take an entry out of the window; its price is told first"),
+    SlashCommand("fold", "have a line stand for a result in the window"),
+    SlashCommand("restore", "bring an entry back into the window"),
+    SlashCommand("rewind", "pick a message of yours; it and all behind it leave the window"),
     SlashCommand("new", "end this session and begin another"),
     SlashCommand("copy", "copy the latest reply"),
     SlashCommand("tour", "open the tour: a scripted guide, no model needed"),

@@ -30,11 +30,11 @@ StoryEvent = (
     | up.CallOutput
 )
 ReplyEvent = up.RequestSent | up.ReplyPiece | up.CallPiece | up.ReplyEnded
-RunEvent = up.RunStarted | up.RetryWaiting | up.RunEnded | up.Queued | up.NotSent
+RunEvent = up.RunStarted | up.RetryWaiting | up.RunEnded | up.Queued | up.NotSent | up.Returned
 AskingEvent = up.ApprovalAsked | up.ApprovalClosed
 StandingEvent = up.MeterChanged | up.ModeChanged | up.ModelChanged | up.Unsaved
 CompactionEvent = up.CompactionStarted | up.CompactionOffered | up.CompactionEnded
-AsideEvent = up.Notice | up.ModelsListed
+AsideEvent = up.Notice | up.ModelsListed | up.EditPriced | up.MessagesListed
 SessionEvent = up.Opened | up.Failed | up.Closed
 
 

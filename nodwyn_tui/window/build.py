@@ -28,6 +28,8 @@ class Shape:
 
 
 ORDINARY = Shape()
+UNTRIMMED = Shape(high_water=2**62)
+"""The window as it stands: a trim that is due only happens once a request records it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -44,6 +44,11 @@ RECORDS = [
         stays=(events.Portion(label="the note", tokens=4),),
         usage=Usage(cost_usd=0.01),
     ),
+    commands.EditWindow(entry_id="00000004", action="drop_step"),
+    events.EditPriced(
+        entry_id="00000004", options=(events.EditOption(action="restore", freed=-9, again=3),)
+    ),
+    events.MessagesListed(messages=(events.Earlier(entry_id="00000004", text="go", tokens=9),)),
     events.RunEnded(why="done", usage=Usage(prompt_tokens=3, cost_usd=0.5)),
 ]
 

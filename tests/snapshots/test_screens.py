@@ -28,6 +28,7 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "model_picker": (scenes.conversation, (*"/model", "enter")),
     "commands": (scenes.conversation, ("slash",)),
     "help": (scenes.conversation, ("f1",)),
+    "entry_menu": (scenes.conversation, ("tab", "up", "up", "delete")),
     "opened_call": (scenes.conversation, ("tab", "up", "enter")),
 }
 
@@ -46,6 +47,7 @@ def picture(
     stage.backend.answers[commands.FetchPage] = lambda asked: [  # what the gap says at rest
         up.PageLoaded(entries=(), before=asked.before, after=asked.after, more=True)
     ]
+    stage.backend.answers[commands.PriceEdit] = lambda _: [scenes.priced("00000009")]
 
     async def act(pilot: Pilot[object]) -> None:
         await settled(pilot, 0.12)
@@ -71,6 +73,8 @@ def test_light(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None
     assert picture(snap_compare, scene, size, "nodwyn-light")
 
 
-@pytest.mark.parametrize("scene", ["conversation", "approval", "no_model", "compaction"])
+@pytest.mark.parametrize(
+    "scene", ["conversation", "approval", "no_model", "compaction", "entry_menu"]
+)
 def test_the_smallest_usual_terminal(snap_compare: Compare, scene: str) -> None:
     assert picture(snap_compare, scene, (60, 16))

@@ -225,3 +225,24 @@ MODELS = up.ModelsListed(
     ),
     failures=("groq: no key (GROQ_API_KEY is not set)",),
 )
+
+
+def priced(entry_id: str) -> up.EditPriced:
+    """What can be done with a call's result."""
+    return up.EditPriced(
+        entry_id=entry_id,
+        options=(
+            up.EditOption(action="fold", freed=1_150, again=8_300, cost_usd=0.0249),
+            up.EditOption(action="drop", freed=1_200, again=8_300, cost_usd=0.0249),
+            up.EditOption(action="drop_step", freed=1_450, again=8_300, cost_usd=0.0249),
+            up.EditOption(action="restore", freed=-1_200, again=0, cost_usd=0.0),
+        ),
+    )
+
+
+MESSAGES = up.MessagesListed(
+    messages=(
+        up.Earlier(entry_id="00000012", text="And now the docs, please.", tokens=812),
+        up.Earlier(entry_id="00000004", text="Why does [b]it[/b] fail?", tokens=31_200),
+    )
+)

@@ -7,7 +7,7 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.messages import Outcome
-from nodwyn_tui.ui.screens.compacting import Compacting
+from nodwyn_tui.ui.screens.editing import Editing
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
@@ -26,7 +26,7 @@ _PLAIN: dict[str, commands.Command] = {
 }
 
 
-class Commanding(Compacting):
+class Commanding(Editing):
     """Carries out commands, however they were given."""
 
     @property
@@ -45,16 +45,16 @@ class Commanding(Compacting):
     def invoke(self, invocation: slash.Invocation) -> None:
         """Do what a command says."""
         match invocation.name:
-            case "model" if invocation.argument:
-                self.bridge.send(commands.SwitchModel(model=invocation.argument))
             case "model":
-                self._pick_model()
+                self._pick_model(invocation.argument)
             case "mode":
                 self._set_mode(invocation.argument)
             case "continue" | "clear" | "new":
                 self.bridge.send(_PLAIN[invocation.name])
             case "compact":
                 self.compact(invocation.argument)
+            case "fold" | "drop" | "restore" | "rewind":
+                self.edit(invocation.name)
             case "help":
                 self.action_help()
             case "copy":
@@ -120,7 +120,10 @@ class Commanding(Compacting):
             elif command.name == name:
                 self.invoke(slash.Invocation(command.name))
 
-    def _pick_model(self) -> None:
+    def _pick_model(self, name: str) -> None:
+        if name:
+            self._picked_model(name)
+            return
         self.models = Models()
         self.app.push_screen(self.models, self._picked_model)
         self.bridge.send(commands.ListModels())

@@ -27,7 +27,7 @@ class Conversation(Asking):
     """Every key of it is a binding; help lists them from there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "interrupt", "stop what goes on"),
+        Binding("escape", "interrupt", "stop what goes on; twice: your last message again"),
         Binding("shift+tab", "cycle_mode", "the next approval mode", priority=True),
         Binding("ctrl+p", "palette", "all commands", priority=True),
         Binding("pageup", "scroll('up')", "a page up in the conversation", priority=True),
@@ -54,9 +54,14 @@ class Conversation(Asking):
         asking = bool(self.transcript.story.questions)
         if self.prompt.asks_reason:
             return [("Enter", "refuse it"), ("Esc", "back to the question")]
+        if self.esc_again:
+            return [("Esc", self.esc_again), *hints, ("Enter", "send"), ("F1", "help")]
         if self.transcript.has_focus:
             answers = [("a s w n", "answer"), ("e", "all of it")] if asking else []
-            return [*answers, *hints, ("↑↓", "entries"), ("Enter", "open"), ("Tab", "write")]
+            hints += [("↑↓", "entries"), ("Enter", "open")]
+            if not self.activity.busy:
+                hints.append(("Del", "drop, fold"))
+            return [*answers, *hints, ("Tab", "write")]
         if asking:
             hints.insert(0, ("Tab", "answer the question"))
         if self.tour_offered:
@@ -125,7 +130,7 @@ class Conversation(Asking):
         if self.activity.busy:
             self.activity.do(Doing("stops"))
             self.bridge.send(commands.Interrupt())
-        else:
+        elif not self.again():
             self.notices.clear()
             self.prompt.focus()
 

@@ -171,7 +171,10 @@ class Stage(Screen[None]):
                 if event.why not in ("done", "interrupted"):
                     self.tell("error", event.message or f"the run ended: {event.why}", event.remedy)
             case up.Queued(texts=texts):
+                self.prompt.has_waiting = bool(texts)
                 self.queue.show(texts, running=self.activity.busy)
+            case up.Returned():
+                self.take_back(event)
             case up.NotSent(text=text, reason=reason):
                 self.prompt.put_back([text])
                 self.tell("error", reason)
@@ -219,6 +222,8 @@ class Stage(Screen[None]):
             case up.ModelsListed():
                 if self.models is not None:
                     self.models.listed(event)
+            case up.EditPriced() | up.MessagesListed():
+                self.editing_told(event)
             case _:
                 assert_never(event)
 
@@ -245,6 +250,12 @@ class Stage(Screen[None]):
     def offer_keyboard(self, now: float) -> None:
         """A question waits since `now`, by the clock of messages."""
 
+    def editing_told(self, event: up.EditPriced | up.MessagesListed) -> None:
+        """What can be done with an entry, or what can be rewound to."""
+
+    def take_back(self, event: up.Returned) -> None:
+        """A message is the person's again."""
+
     def hints(self) -> list[Hint]:
         """The keys that matter now."""
         return []
@@ -268,6 +279,7 @@ class Stage(Screen[None]):
         self.activity.end()
         self.notices.clear()
         self.queue.show((), running=False)
+        self.prompt.has_waiting = False
         self.meter.state = None
         self.meter.redraw()
         holder = f"process {opened.holder_pid}" if opened.holder_pid else "another process"

@@ -28,7 +28,9 @@ STATES: dict[EntryState, tuple[str, str]] = {
     "cut": ("shortened", "only its head and tail are in the window"),
     "elided": ("elided", "not in the window; a line there names it, and it can be read again"),
     "folded": ("folded", "a summary stands in the window in its place"),
+    "dropped": ("dropped", "you took it out of the window; Del or /restore brings it back"),
     "behind": ("reset", "the window began anew after it"),
+    "outside": ("outside", "not in the window: rewound, or never sent"),
 }
 """Where an entry stands if not in the window: the word beside it, and what that means."""
 _CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan": 40}

@@ -109,6 +109,9 @@ class StandingBar(Bar):
 class QueueBar(Bar):
     """Messages that wait for the run; after one that was stopped, for the person's next message."""
 
+    class Clicked(Message):
+        """The last of them is to be the person's again."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.texts: tuple[str, ...] = ()
@@ -126,9 +129,15 @@ class QueueBar(Bar):
             tail = f"  and {more} more" if n == _MOST_ROWS - 1 and more > 0 else ""
             if n == 0 and not self._running:
                 tail = "  goes with your next message"
+            elif n == len(self.texts) - 1:
+                tail = "  ↑ edits it"
             head = Span(" next " if n == 0 else "      ", "accent")
             body = cut([Span(one_line(text))], width - 7 - len(tail))
             yield (head, *body, Span(tail, "dim"))
+
+    def on_click(self, event: events.Click) -> None:
+        event.stop()
+        self.post_message(self.Clicked())
 
 
 def _alert(name: str, text: str, width: int, role: str) -> Iterator[Row]:

@@ -27,7 +27,7 @@ class Prompt(CompletingEditor):
         Binding("enter", "submit", "send; during a run, queue for its end"),
         Binding("alt+enter", "submit(True)", "send into the run, after the calls under way"),
         Binding("ctrl+j,shift+enter", "line_break", "a new line; so does \\ Enter"),
-        Binding("up", "older", "a line up; at the first, the message before"),
+        Binding("up", "older", "a line up; at the first, the message before, or one that waits"),
         Binding("down", "newer", "a line down; at the last, the message after"),
         Binding("tab", "complete", "complete a command; else to the conversation"),
         Binding("escape", "back", "put completions or a question away"),
@@ -52,6 +52,9 @@ class Prompt(CompletingEditor):
     class Left(Message):
         """The keyboard is wanted in the conversation."""
 
+    class WaitingWanted(Message):
+        """The last of the messages that wait is to be edited."""
+
     class ReasonEnded(Message):
         """The question for a reason was answered or put away."""
 
@@ -59,6 +62,8 @@ class Prompt(CompletingEditor):
         super().__init__(completer, id=id, placeholder=placeholder)
         self.asks_reason = False
         """Whether it asks why a call is refused."""
+        self.has_waiting = False
+        """Whether messages wait for the run; the last of them comes before the older ones."""
         self._usual = placeholder
         self._recall = Recall()
         self._aside = ""
@@ -180,6 +185,8 @@ class Prompt(CompletingEditor):
             self.choose(step)
         elif not at_edge:
             self.action_cursor_up() if step < 0 else self.action_cursor_down()
+        elif self.has_waiting and step < 0 and not self.text:
+            self.post_message(self.WaitingWanted())
         elif not self.asks_reason:
             text = self._recall.step(step, self.whole_text)
             if text is not None:

@@ -31,6 +31,8 @@ class Transcript(StoryPane, can_focus=True):
         Binding("down", "move(1)", "the entry below"),
         Binding("enter", "open", "open the entry, or close it"),
         Binding("ctrl+y", "copy_entry", "copy the entry"),
+        Binding("delete", "menu", "take the entry out of the window, or shorten it there"),
+        Binding("ctrl+z", "bring_back", "bring back what was taken out last, or the entry"),
         Binding("pageup", "page_up", "a page up"),
         Binding("pagedown", "page_down", "a page down"),
         Binding("home", "scroll_home", "to the beginning"),
@@ -54,6 +56,15 @@ class Transcript(StoryPane, can_focus=True):
         """Text is to go to the clipboard."""
 
         text: str
+
+    @dataclass
+    class MenuWanted(Message):
+        """Something is to be done with an entry in the window."""
+
+        entry: up.Entry
+
+    class BringBackWanted(Message):
+        """What was taken out of the window last is to come back, else the current entry."""
 
     @dataclass
     class AddressClicked(Message):
@@ -147,9 +158,25 @@ class Transcript(StoryPane, can_focus=True):
         if at is not None:
             self._toggle(at)
 
+    @property
+    def current_entry(self) -> up.Entry | None:
+        """The entry that keys act on; `None` before one was gone to."""
+        return self.story.entry_at(self.current) if self.current is not None else None
+
+    def action_menu(self) -> None:
+        """What can be done with the current entry in the window."""
+        if self.current is None:
+            self.action_move(0)
+        if (entry := self.current_entry) is not None:
+            self.post_message(self.MenuWanted(entry))
+
+    def action_bring_back(self) -> None:
+        """Bring back what was taken out last."""
+        self.post_message(self.BringBackWanted())
+
     def action_copy_entry(self) -> None:
         """The whole text of the current entry."""
-        entry = self.story.entry_at(self.current) if self.current is not None else None
+        entry = self.current_entry
         body = self.story.body(entry) if entry else None
         if body is not None:
             self.post_message(self.CopyWanted(body.text or body.arguments))

@@ -70,6 +70,7 @@ class Conversation:
         self._again: asyncio.TimerHandle | None = None
         self._new_calls: set[str] = set()
         self._last: tuple[ev.LlmRequest, ev.LlmResponse | None] | None = None
+        self._edited = 0
         self.forecast.recall(self._last_exchange_behind(events))
         for event in events:
             self._fold(event)
@@ -174,8 +175,12 @@ class Conversation:
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
         window, totals = window or self.window(), self.ledger.facts.totals
+        last = self._last_exchange(target)
         spent = Spent(
-            cache_rate=totals.cache_rate, cost_usd=totals.cost_usd, last=self._last_exchange(target)
+            cache_rate=totals.cache_rate,
+            cost_usd=totals.cost_usd,
+            last=last,
+            grew=last is not None and last[0].seq > self._edited,
         )
         new_from = self.ledger.facts.run_start
         return measure(window, self.recipe, target.context_from, spent, new_from)
@@ -210,8 +215,10 @@ class Conversation:
                 self.markers |= has_marker(event.text)
             case ev.LlmRequest():
                 self._last = event, None
-            case ev.WindowReset() | ev.WindowRewind() | ev.WindowEdit() | ev.ResultFold():
+            case ev.WindowReset():
                 self._last = None
+            case ev.WindowRewind() | ev.WindowEdit() | ev.ResultFold():
+                self._edited = event.seq
             case ev.LlmResponse():
                 if self._last is not None and self._last[0].seq == event.req:
                     self._last = self._last[0], event

@@ -175,8 +175,22 @@ class Editing:
             return (self._fold(thing),)
         if action == "rewind":
             return (ev.WindowRewind(to=thing.seq, why="edit"),)
-        word: Literal["drop", "restore"] = "restore" if "restore" in action else "drop"
+        if action == "restore":
+            return self._restores(thing)
+        word: Literal["drop", "restore"] = "restore" if action == "restore_exchange" else "drop"
         return tuple(ev.WindowEdit(target=seq, action=word) for seq in _targets(thing, action))
+
+    def _restores(self, thing: _Thing) -> tuple[ev.Event, ...]:
+        """What brings a thing back: with a result the reply that asked for it, if that was dropped,
+        and then the result alone if it had gone for itself.
+        """
+        own = ev.WindowEdit(target=thing.seq, action="restore")
+        if thing.step == thing.seq or thing.step not in thing.window.dropped:
+            return (own,)
+        step = ev.WindowEdit(target=thing.step, action="restore")
+        rows = self._conversation.window(UNTRIMMED, step).entries
+        whole = any(row.seq == thing.seq and row.state in ("in", "cut") for row in rows)
+        return (step,) if whole else (step, own)
 
     def _fold(self, thing: _Thing) -> ev.ResultFold:
         result = self._conversation.event(thing.seq)
@@ -221,17 +235,14 @@ def _is_own(event: ev.Event | None) -> TypeGuard[ev.UserMessage]:
 
 
 def _targets(thing: _Thing, action: WindowAction) -> list[int]:
-    """The lines that an action drops or restores."""
-    dropped = thing.window.dropped
+    """The lines that an action drops, or brings back as an exchange."""
     match action:
         case "drop_step":
             return [thing.step]
         case "drop_exchange":
             return [row.seq for row in thing.exchange if row.state != "elided"]
         case "restore_exchange":
-            return [row.seq for row in thing.exchange if row.seq in dropped]
-        case "restore" if thing.step in dropped and thing.step != thing.seq:
-            return [thing.step, thing.seq]  # a result comes back with the reply that asked for it
+            return [row.seq for row in thing.exchange if row.seq in thing.window.dropped]
         case _:
             return [thing.seq]
 

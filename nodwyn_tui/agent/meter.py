@@ -17,12 +17,13 @@ SUMMARIES = ("summary", "handover")
 class Spent:
     """The replies so far: the share of their prompts that was read from the cache, dollars (unknown
     is `None`), and the last request with its reply if the window and the model are still the ones
-    that it had.
+    that it had; `grew` says that nothing of what it showed was changed since.
     """
 
     cache_rate: float | None
     cost_usd: float | None
     last: tuple[ev.LlmRequest, ev.LlmResponse] | None
+    grew: bool = True
 
 
 def measure(
@@ -60,7 +61,7 @@ def _used(window: Window, spent: Spent) -> tuple[int, Literal["reported", "estim
     """The server's own count of the last prompt and the estimate of what came since, while the
     window only grew; else the estimate of all of it.
     """
-    if spent.last is None or window.newly:
+    if spent.last is None or window.newly or not spent.grew:
         return window.estimate, "estimated"
     request, reply = spent.last
     if not reply.usage.prompt_tokens or window.estimate < request.estimate:

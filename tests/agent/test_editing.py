@@ -92,6 +92,8 @@ async def test_dropped_result_leaves_a_mark_and_the_cache_keeps_what_stood_befor
         assert options["drop"].freed > 300
         assert options["drop"].again > 50, "the result behind it"
         assert "dropped" in await do(rig, read.id, "drop")
+        meter = await rig.until(up.MeterChanged)
+        assert meter.source == "estimated", "the server counted another window"
         await rig.ask("and now?")
         assert_predicted(rig, server, "edit")
         assert [e.state for e in of_kind(rig, "call")] == ["dropped", "in"]
@@ -170,6 +172,9 @@ async def test_result_whose_reply_went_too_comes_back_with_it(rig: Rig) -> None:
         await do(rig, read.id, "drop")
         await do(rig, listed.id, "drop_step")
         await do(rig, read.id, "restore")
+        assert [edit.action for edit in rig.of(ev.WindowEdit)] == [
+            "drop", "drop", "restore", "restore",
+        ]  # fmt: skip
         await rig.ask("and now?")
         assert messages(server)[: len(whole)] == whole
 

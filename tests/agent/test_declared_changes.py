@@ -12,12 +12,13 @@ from tests.cli.test_sessions_command import sessions
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import Script, call, say
 
-READ = ("fs-read", {"path": "a.txt"})
 LARGE, SMALL = 16_384, 8_192
 
 
 def turns(count: int) -> list[Script]:
-    return [item for n in range(count) for item in (call(*READ), say(f"seen {n}"))]
+    """Each reads a file of its own, so that no read goes stale."""
+    reads = [call("fs-read", {"path": f"{n}.txt"}) for n in range(count)]
+    return [item for n, read in enumerate(reads) for item in (read, say(f"seen {n}"))]
 
 
 def windows(rig: Rig) -> Sequence[tuple[ev.LlmRequest, Window]]:
@@ -27,8 +28,8 @@ def windows(rig: Rig) -> Sequence[tuple[ev.LlmRequest, Window]]:
 
 
 async def asked(rig: Rig, count: int) -> None:
-    (rig.workspace / "a.txt").write_text("a line of this file\n" * 60)
     for n in range(count):
+        (rig.workspace / f"{n}.txt").write_text("a line of this file\n" * 60)
         assert (await rig.ask(f"turn {n}")).why == "done"
 
 

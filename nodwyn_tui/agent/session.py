@@ -246,6 +246,7 @@ class Session:
             case commands.ListMessages():
                 self._emit(self._editing.messages())
             case commands.EditWindow(entry_id=entry_id, action=action):
+                self._compact.drop()  # a note on offer is of another window
                 self._editing.do(entry_id, action)
                 self.tell_meter()
 

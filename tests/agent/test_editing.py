@@ -259,6 +259,21 @@ async def test_nothing_is_changed_while_a_run_goes_on(rig: Rig) -> None:
     assert rig.of(ev.WindowEdit) == rig.of(ev.WindowRewind) == []
 
 
+async def test_note_on_offer_is_dropped_by_a_change(rig: Rig) -> None:
+    """AGT-16: it is of another window."""
+    with ChatServer([*BEGUN, say("so far: a.txt was read"), say("one")]) as server:
+        await begun(rig, server)
+        kept = messages(server)
+        rig.tell(commands.Compact())
+        await rig.until(up.CompactionOffered)
+        await do(rig, of_kind(rig, "call")[0].id, "fold")
+        assert "not compacted" in rig.told(up.CompactionEnded)[-1].text
+        await rig.ask("and now?")
+        sent = messages(server)
+        assert len(sent) == len(kept) + 2
+        assert "[folded by the person" in str(sent)
+
+
 async def test_what_is_not_in_the_window_says_why_it_cannot_be_changed(rig: Rig) -> None:
     with ChatServer([say("1"), say("2")]) as server:
         rig.configure(server)

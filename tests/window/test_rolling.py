@@ -3,15 +3,16 @@
 import dataclasses
 
 from hypothesis import given
+from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes, sha256
 from nodwyn_tui.domain.parts import Call
-from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
+from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.rolling import Rolling
 from tests.builders import MODEL, LogBuilder, texts
-from tests.generated import EACH_EVENT, STEPS, VERSIONS, Step, played
+from tests.generated import EACH_EVENT, EACH_REQUEST, STEPS, VERSIONS, Step, played
 
 
 def shape_of(request: ev.LlmRequest) -> Shape:
@@ -44,6 +45,35 @@ def test_every_window_and_digest_at_every_point(steps: list[Step], version: int)
         if isinstance(event, ev.RecipeEvent):
             recipe = event.recipe
         assert_same(rolling.window(recipe), build(session.events[: count + 1], recipe))
+
+
+@EACH_REQUEST
+@given(STEPS, st.integers(0, 40), st.sampled_from(["drop", "restore", "fold", "rewind"]))
+def test_price_of_a_change_is_told_from_the_window_that_it_makes(
+    steps: list[Step], at: int, change: str
+) -> None:
+    """TUI-15: a change that is only asked about shows what it would do, and leaves no trace."""
+    session = played(steps)
+    rolling, recipe = Rolling(), session.recipe
+    for event in session.events:
+        rolling.feed(event)
+        recipe = event.recipe if isinstance(event, ev.RecipeEvent) else recipe
+    rows = [entry for entry in rolling.window(recipe, UNTRIMMED).entries if entry.seq > 0]
+    if change == "rewind":
+        rows = [entry for entry in rows if entry.kind == "user"]
+    if not rows:
+        return
+    target = rows[at % len(rows)].seq
+    draft: ev.Event = {
+        "drop": ev.WindowEdit(target=target, action="drop"),
+        "restore": ev.WindowEdit(target=target, action="restore"),
+        "fold": ev.ResultFold(target=target, text="in short"),
+        "rewind": ev.WindowRewind(to=target, why="edit"),
+    }[change]
+    priced = rolling.window(recipe, UNTRIMMED, draft)
+    assert_same(rolling.window(recipe), build(session.events, recipe))
+    session.add(draft)
+    assert_same(priced, build(session.events, recipe, UNTRIMMED))
 
 
 class Live:

@@ -15,16 +15,13 @@ from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.handover import Handover
-from nodwyn_tui.window.own_note import own_note
+from nodwyn_tui.window.own_note import own_handover
 
 UNTRIMMED = Shape(high_water=2**62)
 """A window as it is before anything more leaves it."""
 
 TRIES = 2
 """How often a note is asked for where calls come in its place."""
-
-FRAME = 100
-"""Tokens that are left for the frame of a note of the program's own."""
 
 NO_NOTE = "not compacted: {why}"
 TRIMS = "; the window is trimmed instead"
@@ -86,7 +83,8 @@ class Compaction:
         finally:
             if not came:
                 self.take_back()
-        return made or self._own()
+        talk = self._conversation
+        return made or own_handover(talk.window(), talk.recipe, talk.carrying.now)
 
     def preview(self, made: Handover) -> Window:
         """The window that the conversation would go on from."""
@@ -179,12 +177,6 @@ class Compaction:
                     call_id=call.call_id, name=call.name, text=handover.NO_CALLS, is_error=True
                 ),
             )
-
-    def _own(self) -> Handover:
-        """The program's own note."""
-        conversation = self._conversation
-        room = handover.room_for_note(conversation.recipe, conversation.carrying.now)
-        return Handover(own_note(conversation.window(), room - FRAME), by="program")
 
     def _batch(self, made: Handover) -> tuple[ev.Event, ...]:
         conversation = self._conversation

@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("path", nargs="+", metavar="PATH", help="a log, a session's folder or id, a folder of logs")
     add("--recipe", metavar="N", help="recipe versions: 16, or 1,16,20, or 1..20")
-    add("--strategy", metavar="S", help="trim")
+    add("--strategy", metavar="S", help="when a window fills: trim, compact, or as recorded")
     add("--high", metavar="N", help="the high mark, in tokens")
     add("--low", metavar="N", help="the low mark, in tokens")
     add("--cap", metavar="N", help="the cap of a result, in tokens")

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from nodwyn_tui.domain.events import Event, LlmResponse, SessionStart
 from nodwyn_tui.domain.request import AssistantRow
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.lab.cache_models import CACHE_MODELS, Read
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.lab.prompts import Prompts
-from nodwyn_tui.lab.replays import Left, answered, refold, scales
+from nodwyn_tui.lab.replays import Left, Refolded, answered, refold, scales
 from nodwyn_tui.lab.rows import Row
 from nodwyn_tui.window.entries import message_tokens
 
@@ -79,11 +80,12 @@ def measure(
     for step in refold(source.events, policy):
         left += step.left
         elided += step.window.newly
-        reply = replies.get(step.request.seq)
-        if reply is None:
+        reply = replies.get(step.request.seq) if step.assumed is None else None
+        if reply is None and step.assumed is None:
             continue
         prompt = prompts.prompt(step.request, step.window)
-        output = _output(reply, ratios.get(prompt.origin, 1.0))
+        output = _output(step, reply, ratios.get(prompt.origin, 1.0))
+        usage = reply.usage if reply else Usage()
         kinds = Counter(each.kind for each in left)
         for model, cache in caches.items():
             read = cache.read(prompt)
@@ -109,14 +111,16 @@ def measure(
                 left_replies=kinds["assistant"],
                 left_others=len(left) - kinds["result"] - kinds["assistant"],
                 left_tokens=sum(each.tokens for each in left),
-                reported_prompt_tokens=reply.usage.prompt_tokens,
-                reported_cached_tokens=reply.usage.cached_tokens,
+                reported_prompt_tokens=usage.prompt_tokens,
+                reported_cached_tokens=usage.cached_tokens,
             )
         left, elided = [], []
 
 
-def _output(reply: LlmResponse, scale: float) -> int:
-    """Tokens of a reply: reported, else estimated like a prompt's."""
+def _output(step: Refolded, reply: LlmResponse | None, scale: float) -> int:
+    """Tokens of a reply: reported, else estimated like a prompt's, as is an assumed note."""
+    if reply is None:
+        return round((step.assumed or 0) * scale)
     if reply.usage.output_tokens is not None:
         return reply.usage.output_tokens
     return round(message_tokens(AssistantRow(reply.parts)) * scale)

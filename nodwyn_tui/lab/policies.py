@@ -5,8 +5,10 @@ What this build cannot carry out is refused by name: no policy is folded as anot
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from typing import cast, get_args
 
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
+from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ReplayError, UsageError
 from nodwyn_tui.window.entries import fixed_tokens
 from nodwyn_tui.window.policy import ADDED, policy_for
@@ -14,8 +16,7 @@ from nodwyn_tui.window.sizes import Wanted, limits
 
 RECORDED = "recorded"
 
-STRATEGIES = ("trim", "rollover", "compact")
-BUILT_STRATEGIES = ("trim",)
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
 ORDERS = ("each_request", "on_change", "run_start", "auto", "off")
 BUILT_ORDERS = ("off",)
 
@@ -68,6 +69,9 @@ class LabPolicy:
             version=recorded.version if self.recipe is None else self.recipe,
             window=self._window(recorded),
             fresh=recorded.fresh if self.order is None else self.order,
+            strategy=recorded.strategy
+            if self.strategy is None
+            else cast("Strategy", self.strategy),
         )
 
     def _window(self, recorded: Recipe) -> WindowLimits:

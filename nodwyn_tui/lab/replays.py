@@ -7,6 +7,7 @@ another window, nobody knows: a re-fold compares prompts, not outcomes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from nodwyn_tui.domain.events import (
     Approval,
@@ -22,16 +23,24 @@ from nodwyn_tui.domain.events import (
     SessionStart,
     ToolCall,
     WindowReset,
+    WindowRewind,
 )
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
+from nodwyn_tui.lab.compactions import assumed_note, without_compactions
 from nodwyn_tui.lab.policies import LabPolicy
-from nodwyn_tui.window import weighing
+from nodwyn_tui.window import handover, weighing
 from nodwyn_tui.window.build import Shape, Window
-from nodwyn_tui.window.entries import Entry
+from nodwyn_tui.window.carrying import Carrying
+from nodwyn_tui.window.contexts import CONVERSATION
+from nodwyn_tui.window.entries import Entry, size
+from nodwyn_tui.window.handover import Handover
+from nodwyn_tui.window.own_note import own_handover
 from nodwyn_tui.window.policy import policy_for
 from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.stale import Stale
+
+AnyEvent = TypeVar("AnyEvent", bound=Event)
 
 UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
 """Frequent lines that stand in no window: left out, they cost no look at every request."""
@@ -53,34 +62,45 @@ class Left:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refolded:
-    """A recorded request, its window under the policy, and what left since the one before."""
+    """A recorded request, its window under the policy, and what left since the one before.
+    `assumed` are the tokens (estimated) of a reply that was never given: of the handover note that
+    the policy would have asked for.
+    """
 
     request: LlmRequest
     window: Window
     left: tuple[Left, ...]
+    assumed: int | None = None
 
 
 def refold(events: Sequence[Event], policy: LabPolicy) -> Iterator[Refolded]:
-    """Every recorded request of a session, in order. `ReplayError` where there is no recipe, or one
-    of an unknown version.
+    """Every recorded request of a session, in order, and those for handover notes that the policy
+    adds. `ReplayError` where there is no recipe, or one of an unknown version.
+
+    Under a strategy of the policy's own, recorded compactions never were.
     """
-    session = _Session(policy)
+    session = _Session(policy, assumed_note(events))
     shown: dict[int, Window] = {}
-    for event in events:
-        if isinstance(event, LlmRequest):
-            window = session.window(event)
-            left = _left(shown.get(event.ctx), window)
-            shown[event.ctx] = window
-            yield Refolded(request=event, window=window, left=left)
-        else:
+    for event in events if policy.strategy is None else without_compactions(events):
+        if not isinstance(event, LlmRequest):
             session.take(event)
+            continue
+        if (asked := session.compact(event)) is not None:
+            yield asked
+        window = session.window(event)
+        left = _left(shown.get(event.ctx), window)
+        shown[event.ctx] = window
+        yield Refolded(request=event, window=window, left=left)
 
 
 class _Session:
     """The log as it would be under a policy, so far."""
 
-    def __init__(self, policy: LabPolicy) -> None:
-        self._policy = policy
+    def __init__(self, policy: LabPolicy, note: str) -> None:
+        self._policy, self._note = policy, note
+        self._carrying = Carrying()
+        self._not_before = 0
+        """Tokens that the window must have for the next compaction."""
         self._log: list[Event] = []
         self._recipe: Recipe | None = None
         self._stale = Stale()
@@ -103,7 +123,51 @@ class _Session:
                 return
             case _:
                 pass
-        self._add(event)
+        self._add(self._placed(event))
+
+    def _placed(self, event: AnyEvent) -> AnyEvent:
+        """Where the conversation goes on under the policy. A rewind ends behind the handover note:
+        what lies before it could not have been taken back.
+        """
+        place = self._conversation.place
+        if self._policy.strategy != "compact" or event.ctx != CONVERSATION or not place.ctx:
+            return event
+        placed = replace(event, ctx=place.ctx)
+        if isinstance(placed, WindowRewind):
+            return replace(placed, to=max(placed.to, place.since + 1))
+        return placed
+
+    def compact(self, recorded: LlmRequest) -> Refolded | None:
+        """The request for a handover note that comes before a recorded one, if the policy compacts
+        here: where the window crosses its high mark. The conversation goes on from the note then.
+        """
+        recipe, rolling = self._recipe, self._conversation
+        if self._policy.strategy != "compact" or recipe is None or recorded.ctx != CONVERSATION:
+            return None
+        before = rolling.window(recipe, Shape(high_water=ENDLESS)).estimate
+        forced = _shape(recorded, self._policy).high_water or ENDLESS
+        if before <= min(recipe.window.high_water, forced) or before < self._not_before:
+            return None
+        carried = self._carrying.now
+        shape = Shape(high_water=recipe.window.ceiling)
+        asked = rolling.window(recipe, shape, handover.request(recipe, carried))
+        fits = asked.estimate <= recipe.window.ceiling
+        made = Handover(self._note, source=recorded.seq)
+        if not fits:
+            made = own_handover(rolling.window(recipe), recipe, carried)
+        # Just before the request, whose own seq they bear: there is no other between them.
+        for row in handover.batch(
+            made, carried, recipe, ctx=recorded.seq, parent=rolling.place.ctx
+        ):
+            self._add(replace(row, seq=recorded.seq))
+        marks = recipe.window
+        after = rolling.window(recipe).estimate
+        self._not_before = after + (marks.high_water - marks.low_water) // 2
+        if not fits:
+            return None  # the program's own note: nothing is asked
+        assumed = size(self._note.encode())
+        request = replace(recorded, purpose="handover")
+        return Refolded(request=request, window=asked, left=(), assumed=assumed)
 
     def window(self, recorded: LlmRequest) -> Window:
         """The window of a request, which is in the log from then on."""
@@ -113,6 +177,7 @@ class _Session:
                 f"no recipe is recorded before the request at seq {recorded.seq}, so it cannot be"
                 " rebuilt"
             )
+        recorded = self._placed(recorded)
         rolling, shape = self._of(recorded.ctx), _shape(recorded, self._policy)
         window = rolling.window(recipe, shape)
         changes = bool(window.newly) or self._resumed
@@ -156,6 +221,7 @@ class _Session:
         return self._others[ctx]
 
     def _add(self, event: Event) -> None:
+        self._carrying.feed(event)
         if isinstance(event, UNSEEN):
             return
         self._log.append(event)

@@ -3,15 +3,25 @@ last, with the items that hold it whole (C05). Pure.
 """
 
 from nodwyn_tui.domain.parts import Text
+from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window.build import Window
+from nodwyn_tui.window.carrying import Carried
 from nodwyn_tui.window.cuts import prefix_within
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, Entry, size
+from nodwyn_tui.window.handover import Handover, room_for_note
 
+FRAME = 100
+"""Tokens that are left for the frame of a note."""
 EXCERPT = 360
 """Bytes shown of a message."""
 
 HEAD = "What was said last, oldest first, each with the item that holds it whole:"
 SPEAKERS = {"user": "the person", "assistant": "you"}
+
+
+def own_handover(window: Window, recipe: Recipe, carried: Carried) -> Handover:
+    """The program's note for a new window, in the room that a note has there."""
+    return Handover(own_note(window, room_for_note(recipe, carried) - FRAME), by="program")
 
 
 def own_note(window: Window, room: int) -> str:

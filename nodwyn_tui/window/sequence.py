@@ -51,7 +51,7 @@ def _waits(event: Event, placed: Replaced, rules: rows.Rules) -> tuple[str, Entr
         case GatePlan() if rules.policy.in_conversation:
             return "plan", rows.plan(event, rules)
         case Note(audience="model" | "both"):
-            return f"note {event.seq}", rows.note(event)
+            return f"note {event.seq} {event.why}", rows.note(event)
         case _:
             return None
 

@@ -39,7 +39,6 @@ def test_other_words_are_no_recipe(words: str) -> None:
     [
         (LabPolicy(recipe=3), "recipe version 3 is not documented"),
         (LabPolicy(strategy="rollover"), "cannot fold strategy 'rollover' yet"),
-        (LabPolicy(strategy="compact"), "cannot fold strategy 'compact' yet"),
         (LabPolicy(strategy="guess"), "there is no strategy 'guess'; there are: trim"),
         (LabPolicy(order="each_request"), "cannot fold order 'each_request' yet"),
         (LabPolicy(high=5, low=5), r"low mark \(5\) must be below the high one \(5\)"),
@@ -53,10 +52,12 @@ def test_what_cannot_be_folded_is_refused_by_name(policy: LabPolicy, words: str)
 
 def test_what_can_be_folded_passes() -> None:
     LabPolicy(recipe=20, strategy="trim", order="off", high=9, low=8).check()
+    LabPolicy(strategy="compact").check()
 
 
 def test_nothing_set_changes_nothing() -> None:
     assert LabPolicy(strategy="trim").recipe_for(recipe()) == recipe()
+    assert LabPolicy(strategy="compact").recipe_for(recipe()) == recipe(strategy="compact")
 
 
 def test_high_mark_brings_its_low_one() -> None:

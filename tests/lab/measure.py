@@ -1,12 +1,15 @@
-"""The figures of `docs/lab.md`: `python -m tests.lab.measure recipes`, or `speed` (PERF-7)."""
+"""The figures of `docs/lab.md`: `python -m tests.lab.measure recipes`, or `strategies`, or `speed`
+(PERF-7).
+"""
 
 import resource
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.lab.cache_models import CACHE_MODELS
 from nodwyn_tui.lab.measures import Prices
 from nodwyn_tui.lab.policies import LabPolicy
@@ -22,19 +25,28 @@ PRICES = Prices(input=2.0, cached=0.2, write=2.5, output=10.0)
 
 def recipes() -> str:
     """Every recipe over one session of 200 requests, as a Markdown table."""
+    return table("recipe", {str(version): LabPolicy(recipe=version) for version in ADDED})
+
+
+def strategies() -> str:
+    """What happens when the window fills, over the same session."""
+    return table("strategy", {name: LabPolicy(strategy=name) for name in BUILT_STRATEGIES})
+
+
+def table(what: str, policies: Mapping[str, LabPolicy]) -> str:
+    """Policies over one session of 200 requests."""
     with tempfile.TemporaryDirectory() as folder:
         log = write(Path(folder) / "long.jsonl", session(200))
-        found = folded([log], tuple(LabPolicy(recipe=version) for version in ADDED))
+        found = folded([log], tuple(policies.values()))
     lines = [
-        f"| recipe | prompt tokens | trims | {' | '.join(MODELS)} |",
+        f"| {what} | prompt tokens | trims | {' | '.join(MODELS)} |",
         f"| ---: | ---: | ---: | {' | '.join('---:' for _ in MODELS)} |",
     ]
-    for version in ADDED:
-        mine = [sums for sums in found.sums if sums.policy == f"recipe={version}"]
+    for name, policy in policies.items():
+        mine = [sums for sums in found.sums if sums.policy == policy.name]
+        figures = f"{mine[0].prompt_tokens:,} | {mine[0].trims}"
         cells = [f"{sums.cached_share:.1%} · ${sums.cost_usd:.2f}" for sums in mine]
-        lines.append(
-            f"| {version} | {mine[0].prompt_tokens:,} | {mine[0].trims} | {' | '.join(cells)} |"
-        )
+        lines.append(f"| {name} | {figures} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -73,4 +85,4 @@ def _processor() -> float:
 
 
 if __name__ == "__main__":
-    print({"recipes": recipes, "speed": speed}[sys.argv[1]]())  # noqa: T201 - its output
+    print({"recipes": recipes, "strategies": strategies, "speed": speed}[sys.argv[1]]())  # noqa: T201 - its output

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from textual import events
 from textual.geometry import Size
+from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
 from nodwyn_tui.link import commands
@@ -163,6 +164,21 @@ async def test_a_typed_letter_goes_to_the_prompt() -> None:
         await press(pilot, "tab", "up", "w", "h", "y")
         assert stage.screen.prompt.has_focus
         assert stage.screen.prompt.text == "why"
+
+
+async def test_what_is_typed_in_one_burst_is_in_the_prompt_whole() -> None:
+    """Blanks too, and each letter once and in its place."""
+    stage = Stage(*conversation())
+    text = "a b c, and so on: the quick brown fox"
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        for _ in range(5):
+            await press(pilot, "tab")
+            for character in text:
+                stage.app.post_message(events.Key(_character_to_key(character), character))
+            await settled(pilot)
+            assert stage.screen.prompt.text == text
+            stage.screen.prompt.set_text("")
 
 
 async def drag(pilot: Pilot[object], start: tuple[int, int], end: tuple[int, int]) -> None:

@@ -36,6 +36,7 @@ class Sheet(ModalScreen[None]):
     CSS_PATH = "../styles/sheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,f1,f2,enter", "dismiss", "put this away"),
+        Binding("space", "page_down", "a page down"),
         Binding("ctrl+c", "copy_or_dismiss", "copy what is selected; else put this away"),
     ]
 
@@ -53,6 +54,10 @@ class Sheet(ModalScreen[None]):
     def on_mount(self) -> None:
         self._rows.viewport.reset()
         self._rows.viewport.go_to(0)
+
+    def action_page_down(self) -> None:
+        """What pages down in a text to read is typed text in the conversation."""
+        self._rows.action_page_down()
 
     def action_copy_or_dismiss(self) -> None:
         """Copy what is selected; else put this away."""

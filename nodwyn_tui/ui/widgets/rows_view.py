@@ -29,7 +29,7 @@ class RowsView(ScrollView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("pageup", "page_up", "a page up"),
-        Binding("pagedown,space", "page_down", "a page down"),
+        Binding("pagedown", "page_down", "a page down"),
     ]
 
     def __init__(self, source: Source, *, id: str | None = None) -> None:

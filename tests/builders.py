@@ -47,6 +47,7 @@ def recipe(**changes: Any) -> Recipe:
         "window": WindowLimits(**limits),
         "num_ctx": 3_500,
         "max_output": 500,
+        "keep_reasoning": True,
     }
     return Recipe(**(fields | changes))
 

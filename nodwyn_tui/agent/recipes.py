@@ -43,21 +43,19 @@ def resumed_recipe(last: Recipe, target: Target, *, same_model: bool) -> Recipe:
     Where the `same_model` goes on and its server does not tell the context just now, the recorded
     sizes stand: an assumed context would trim what fits.
     """
+    last = replace(
+        last,
+        version=CURRENT_VERSION,
+        keep_alive=target.parameters.keep_alive,
+        strategy=target.strategy,
+        keep_reasoning=target.parameters.keep_reasoning,
+    )
     if same_model and target.context_from == ASSUMED:
-        return replace(last, version=CURRENT_VERSION)
+        return last
     window = limits(
         target.context,
         fixed_tokens(last.system, last.tools),
         target.wanted,
         target.listing_limit,
     )
-    return replace(
-        last,
-        version=CURRENT_VERSION,
-        window=window,
-        num_ctx=target.context,
-        keep_alive=target.parameters.keep_alive,
-        max_output=window.output_reserve,
-        strategy=target.strategy,
-        keep_reasoning=target.parameters.keep_reasoning,
-    )
+    return replace(last, window=window, num_ctx=target.context, max_output=window.output_reserve)

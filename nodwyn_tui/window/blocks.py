@@ -1,4 +1,5 @@
-"""Which opaque blocks are still valid (ENG-20). Whom they may go to is the translators' business.
+"""Which opaque blocks are still valid (ENG-20), and which of them the recipe asks for (ORD-7). Whom
+they may go to is the translators' business.
 
 A provider checks that what came before a block is what it was when the block was made. So a reply
 made before a change of anything earlier goes back without its blocks; one made after keeps them.
@@ -23,10 +24,15 @@ from nodwyn_tui.domain.events import (
     ToolResult,
     WindowEdit,
 )
+from nodwyn_tui.domain.parts import Block
 from nodwyn_tui.domain.recipe import Recipe
 
 NOW = 2**62
 """The seq of what the request being built changes itself."""
+
+UNASKED = frozenset({"reasoning_details"})
+"""Kinds of blocks that go back whatever `keep_reasoning` says: their protocol has no such setting
+(PRV-5)."""
 
 Change = tuple[int, int]
 """When something changed, and the first entry it changed: seqs both."""
@@ -49,6 +55,22 @@ class Changes:
         """Whether anything before the reply at seq `reply` changed after it was asked for."""
         later = bisect_right(self.when, self.asked.get(reply, reply))
         return later < len(self.first) and self.first[later] < reply
+
+
+def wanted(block: Block, recipe: Recipe, *, latest: bool) -> bool:
+    """Whether the recipe wants a block to go back: all, none, or the `latest` reply's (ORD-7)."""
+    keep = recipe.keep_reasoning
+    return block.block in UNASKED or keep is True or (keep == "latest" and latest)
+
+
+def has_asked_for(reply: LlmResponse) -> bool:
+    """Whether a reply has blocks that `keep_reasoning` is about."""
+    return any(isinstance(part, Block) and part.block not in UNASKED for part in reply.parts)
+
+
+def latest_reply(events: Sequence[Event]) -> int:
+    """The seq of the last reply, 0 where there is none."""
+    return next((e.seq for e in reversed(events) if isinstance(e, LlmResponse)), 0)
 
 
 def changes(

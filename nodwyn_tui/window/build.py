@@ -81,6 +81,7 @@ def build(
         policy=policy,
         folds=_folds(shown, policy),
         withheld=shape.withheld,
+        latest=blocks.latest_reply(shown),
     )
     found = _valid(list(sequence.entries(placed, rules)), shown, rules)
     system = _system(recipe, policy, shown, opened)

@@ -121,7 +121,7 @@ class Rolling:
             return None
         if not all(_only_adds(draft, [*self._since, *drafts]) for draft in drafts):
             return None
-        if _offer(shape) != _offer(base.shape):
+        if _offer(shape) != _offer(base.shape) or _replaces(recipe, [*self._since, *drafts]):
             return None
         rules = rows.Rules(recipe=recipe, policy=policy, folds={}, withheld=shape.withheld)
         new = list(sequence.entries(Replaced([*self._since, *drafts], {}), rules))
@@ -172,6 +172,11 @@ def _only_adds(event: Event, since: Sequence[Event]) -> bool:
         parts = (part for reply in replies for part in reply.parts)
         return any(isinstance(part, Call) and part.id == event.call_id for part in parts)
     return not isinstance(event, (*DECLARED, WindowRewind))
+
+
+def _replaces(recipe: Recipe, since: Sequence[Event]) -> bool:
+    """Whether the opaque reasoning of an earlier reply leaves the window with a new one (ORD-7)."""
+    return recipe.keep_reasoning == "latest" and any(isinstance(e, LlmResponse) for e in since)
 
 
 def _offer(shape: Shape) -> tuple[object, ...]:

@@ -17,7 +17,7 @@ from nodwyn_tui.domain.events import (
 from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
-from nodwyn_tui.window import cuts, tasks
+from nodwyn_tui.window import blocks, cuts, tasks
 from nodwyn_tui.window.entries import Entry, EntryKind, EntryState, make, remade
 from nodwyn_tui.window.policy import Policy
 from nodwyn_tui.window.summaries import SUMMARY_HEADER
@@ -33,13 +33,14 @@ HANDOVER = "handover"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
     """What rows depend on besides their event: the recipe, its policy, folds by result, images that
-    this request withholds, by digest with the reason.
+    this request withholds, by digest with the reason, the seq of the `latest` reply.
     """
 
     recipe: Recipe
     policy: Policy
     folds: Mapping[int, str]
     withheld: Mapping[str, str]
+    latest: int = 0
 
 
 def user(event: UserMessage, rules: Rules) -> Entry:
@@ -101,7 +102,7 @@ def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
             case Thinking():
                 return rules.policy.thinking and bool(part.text.strip())
             case Block():
-                return rules.policy.blocks and not cut_short
+                return rules.policy.blocks and not cut_short and _is_wanted(part, event, rules)
             case Call():
                 return not cut_short
 
@@ -111,6 +112,11 @@ def reply(event: LlmResponse, rules: Rules, *, whole: bool) -> Entry | None:
     if not any(isinstance(part, Text | Call) for part in parts):
         parts = (*parts, Text(NO_ANSWER))
     return make(event.seq, "assistant", AssistantRow(parts), whole=whole)
+
+
+def _is_wanted(block: Block, event: LlmResponse, rules: Rules) -> bool:
+    is_latest = event.seq == rules.latest
+    return not rules.policy.kept_reasoning or blocks.wanted(block, rules.recipe, latest=is_latest)
 
 
 def without_blocks(entry: Entry) -> Entry:

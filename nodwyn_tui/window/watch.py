@@ -7,6 +7,7 @@ from nodwyn_tui.domain.events import (
     AttachImage,
     Event,
     LlmRequest,
+    LlmResponse,
     ResultFold,
     SessionRecipe,
     SessionResume,
@@ -18,12 +19,14 @@ from nodwyn_tui.domain.events import (
     WindowReset,
     WindowRewind,
 )
+from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import blocks
 from nodwyn_tui.window.blocks import Withheld
 from nodwyn_tui.window.contexts import Place, StartTracker
 
 TRIM = "trim"
 IMAGE = "withheld_image"
+REASONING = "reasoning"
 
 Change = tuple[str, int]
 """The word for what changed, and the seq up to which requests had sent nothing of it."""
@@ -45,7 +48,9 @@ class Watch:
 
     def __init__(self) -> None:
         self._tracker = StartTracker()
-        self._rule: tuple[object, ...] | None = None
+        self._recipe: Recipe | None = None
+        self._opaque: list[int] = []
+        """Replies with opaque reasoning: the first in this context, and the last."""
         self._images: dict[str, int] = {}
         self._requests: dict[int, _Watched] = {}
 
@@ -53,6 +58,8 @@ class Watch:
         """Takes the next event of the log, or of the part of it that later windows need."""
         place = self._tracker.place
         self._tracker.feed(event)
+        if self._tracker.place != place:
+            self._opaque.clear()
         if (change := self._change(event, place)) is not None:
             word, first = change
             for seq, watched in self._requests.items():
@@ -95,7 +102,9 @@ class Watch:
         change: Change | None = None
         match event:
             case SessionStart() | SessionResume() | SessionRecipe():
-                change = self._recipe(event)
+                change = self._by_recipe(event)
+            case LlmResponse() if event.ctx == place.ctx:
+                change = self._replaced(event)
             case LlmRequest():
                 if event.elided and event.ctx == place.ctx:
                     change = TRIM, min(event.elided)
@@ -105,18 +114,28 @@ class Watch:
                 change = "rewind", event.to - 1
             case _ if self._tracker.place != place:
                 change = "compaction", 0
-            case ResultFold():
-                change = "fold", event.target
-            case WindowEdit():
-                change = "edit", event.target
+            case ResultFold() | WindowEdit():
+                change = ("fold" if isinstance(event, ResultFold) else "edit"), event.target
             case SummaryAdd() | SummaryRevoke():
                 change = "summary", 0
             case _:
                 pass
         return change
 
-    def _recipe(self, event: SessionStart | SessionResume | SessionRecipe) -> Change | None:
-        before, self._rule = self._rule, blocks.shape(event.recipe)
-        if before in (None, self._rule):
+    def _by_recipe(self, event: SessionStart | SessionResume | SessionRecipe) -> Change | None:
+        before, self._recipe = self._recipe, event.recipe
+        if before is None or before == event.recipe:
             return None
-        return ("resume" if isinstance(event, SessionResume) else "model_switch"), 0
+        if blocks.shape(before) != blocks.shape(event.recipe):
+            return ("resume" if isinstance(event, SessionResume) else "model_switch"), 0
+        if before.keep_reasoning != event.recipe.keep_reasoning and self._opaque:
+            return "parameter_switch", self._opaque[0]
+        return None
+
+    def _replaced(self, reply: LlmResponse) -> Change | None:
+        """What a new reply takes out where only the latest one's opaque reasoning goes back."""
+        before = self._opaque[-1:]
+        if blocks.has_asked_for(reply):
+            self._opaque = [*self._opaque[:1], reply.seq]
+        is_latest_only = self._recipe is not None and self._recipe.keep_reasoning == "latest"
+        return (REASONING, before[0]) if before and is_latest_only else None

@@ -6,7 +6,9 @@ import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.window.build import Shape, Window
+from nodwyn_tui.window.rolling import Rolling
 from tests.builders import LogBuilder, texts
 
 
@@ -147,6 +149,61 @@ def test_blocks_that_do_not_go_back_are_not_counted() -> None:
     window = log.window()
     assert window.estimate < 1_000
     assert log.window(Shape(high_water=window.estimate)).newly == ()
+
+
+DETAILS = Block("reasoning_details", "o", "sig0")
+
+
+@pytest.mark.parametrize(
+    ("keep", "kept"),
+    [
+        (True, ["<sig0>", "<sig1>", "<sig2>"]),
+        ("latest", ["<sig0>", "<sig2>"]),
+        (False, ["<sig0>"]),
+    ],
+)
+def test_recipe_says_whose_opaque_reasoning_goes_back(keep: KeepReasoning, kept: list[str]) -> None:
+    """ORD-7, PRV-5: every reply's, the latest one's, nobody's; no setting is about
+    `reasoning_details`.
+    """
+    log = LogBuilder(high_water=9_000, keep_reasoning=keep)
+    log.user("go")
+    log.reply(DETAILS, Call("c0", "shell", "{}"))
+    log.result("c0")
+    said(log, 1)
+    said(log, 2)
+    assert blocks(log.window()) == kept
+    log.user("on")
+    assert blocks(log.window()) == kept, "until the next reply comes"
+    log.reply("ok")
+    gone = [] if keep is True else ["<sig2>"]
+    assert blocks(log.window()) == [sign for sign in kept if sign not in gone]
+
+
+def test_reasoning_that_is_kept_again_goes_back_where_it_was() -> None:
+    """PRV-6: to keep none for a while, on another model say, changes nothing that was sent."""
+    log = asked()
+    log.switch(protected=1, high_water=9_000, keep_reasoning=False)
+    assert blocks(log.window()) == []
+    log.switch(protected=1, high_water=9_000)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+
+
+@pytest.mark.parametrize("keep", [True, "latest", False])
+def test_window_that_follows_the_session_drops_the_same_reasoning(keep: KeepReasoning) -> None:
+    """ENG-27: with the next reply the latest one's leaves a window that only grew till then."""
+    log, rolling = LogBuilder(high_water=9_000, keep_reasoning=keep), Rolling()
+    log.user("go")
+    fed = 0
+    for number in range(4):
+        said(log, number)
+        for event in log.events[fed:]:
+            if isinstance(event, ev.LlmRequest):
+                assert rolling.window(log.recipe).digest == event.digest
+            rolling.feed(event)
+        fed = len(log.events)
+        assert rolling.window(log.recipe).digest == log.window().digest
+    assert rolling.rebuilt < 2 or keep == "latest"
 
 
 def summed_up() -> LogBuilder:

@@ -297,6 +297,18 @@ def test_20_a_restored_result_is_shown_whole() -> None:
     assert shown(log, 20) == [[*before, "tool: in short"], [*before, "tool: long output"]]
 
 
+def test_20_the_recipe_says_which_blocks_go_back() -> None:
+    """ORD-7: before, all did."""
+    log = LogBuilder(task_header="", keep_reasoning="latest")
+    log.user("go")
+    for name in ("a", "b"):
+        log.reply(Block("thinking", "o", f"sig {name}"), Call(name, "shell", "{}"))
+        log.result(name, "out")
+    before, after = shown(log, 20)
+    assert before[2::2] == ["assistant: <sig a> shell(a)", "assistant: <sig b> shell(b)"]
+    assert after[2::2] == ["assistant: shell(a)", "assistant: <sig b> shell(b)"]
+
+
 def test_every_version_of_the_table_is_tested_here() -> None:
     tested = {int(name.split("_")[1]) for name in globals() if name[5:6].isdigit()}
     assert tested == set(ADDED) - {1}

@@ -8,7 +8,8 @@ import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import Parameters
-from nodwyn_tui.domain.parts import Call, Thinking
+from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, build
@@ -171,6 +172,46 @@ def test_a_note_asked_for_in_vain_costs_no_prefix(one_slot: bool) -> None:
     log.rewind(asked.seq, "undo")
     after = ask(log, earlier, one_slot=one_slot)
     assert after == Foretold(600 * log.window().tape.trail[-1].end // whole, "rewind")
+
+
+def reasoned(log: LogBuilder, number: int) -> None:
+    """A reply with opaque reasoning before its call, and the result."""
+    log.reply(Block("reasoning", "o", f"enc{number} " * 50), Call(f"c{number}", "shell", "{}"))
+    log.result(f"c{number}", "out " * 50)
+
+
+def test_latest_only_reasoning_ends_the_prefix_where_it_stood() -> None:
+    """ORD-7: all up to the reply that lost its own is still read."""
+    log, earlier = LogBuilder(high_water=9_000, keep_reasoning="latest"), []
+    log.user()
+    words = []
+    for number in range(4):
+        prediction = ask(log, earlier, reported=1_000)
+        words.append(prediction.ended_by)
+        reasoned(log, number)
+    assert words == ["first", None, "reasoning", "reasoning"]
+    assert 0 < (prediction.cached or 0) < 1_000
+
+
+@pytest.mark.parametrize("now", [False, "latest"])
+def test_reasoning_that_goes_back_no_more_is_a_switch_of_parameters(now: KeepReasoning) -> None:
+    log, earlier = LogBuilder(high_water=9_000), []
+    log.user()
+    for number in range(2):
+        reasoned(log, number)
+    ask(log, earlier, reported=1_000)
+    log.reply("ok")
+    log.resume(high_water=9_000, keep_reasoning=now)
+    log.user("on")
+    prediction = ask(log, earlier)
+    assert prediction.ended_by == "parameter_switch"
+    assert 0 < (prediction.cached or 0) < 1_000
+    log.clear()
+    log.user("anew")
+    ask(log, earlier)
+    log.resume(high_water=9_000)
+    log.user("on")
+    assert ask(log, earlier).ended_by is None, "no reply of this window has any"
 
 
 def changed_by(change: Callable[[LogBuilder], object], shape: Shape = ORDINARY) -> Foretold:

@@ -28,20 +28,23 @@ TAKEN = "compacted; /compact undo brings the old window back until your next mes
 UNDONE = "the window is the one before the compaction again"
 NOT_UNDONE = "there is no compaction to undo: something was said or asked since, or there was none"
 
-LABELS: dict[EntryKind, str] = {
-    "user": "messages of yours",
-    "attachment": "images",
-    "assistant": "replies",
-    "result": "results",
-    "plan": "plans",
-    "note": "notes",
-    "handover": "handover notes",
-    "summary": "summaries",
+Labels = Mapping[EntryKind, tuple[str, str]]
+"""What entries of a kind are called: one, and several."""
+
+LABELS: Labels = {
+    "user": ("message of yours", "messages of yours"),
+    "attachment": ("image", "images"),
+    "assistant": ("reply", "replies"),
+    "result": ("result", "results"),
+    "plan": ("plan", "plans"),
+    "note": ("note", "notes"),
+    "handover": ("handover note", "handover notes"),
+    "summary": ("summary", "summaries"),
 }
-NEW_LABELS: dict[EntryKind, str] = {
-    "handover": "the handover note",
-    "note": "your unanswered request",
-    "plan": "the plan",
+NEW_LABELS: Labels = {
+    "handover": ("the handover note", ""),
+    "note": ("your unanswered request", ""),
+    "plan": ("the plan", ""),
 }
 PREFIX = "system prompt and tools"
 
@@ -154,9 +157,10 @@ class CompactCommand:
         self._emit(up.CompactionEnded(text=text, level=level, taken=taken))
 
 
-def _portions(entries: Sequence[Entry], labels: Mapping[EntryKind, str]) -> Iterator[up.Portion]:
+def _portions(entries: Sequence[Entry], labels: Labels) -> Iterator[up.Portion]:
     """What entries make up, by kind."""
-    for kind, label in labels.items():
+    for kind, (one, several) in labels.items():
         tokens = [entry.tokens for entry in entries if entry.kind == kind]
         if tokens:
+            label = one if len(tokens) == 1 else several
             yield up.Portion(label=label, tokens=sum(tokens), count=len(tokens))

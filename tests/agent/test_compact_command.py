@@ -52,7 +52,7 @@ async def test_the_note_is_offered_with_what_goes_and_what_stays(rig: Rig) -> No
         assert offer.before > 2 * offer.after
         goes = {portion.label: portion for portion in offer.goes}
         assert goes["results"].count == 2
-        assert goes["messages of yours"].count == 1
+        assert goes["message of yours"].count == 1
         assert goes["replies"].count == 3
         stays = {portion.label: portion.tokens for portion in offer.stays}
         assert list(stays) == ["system prompt and tools", "the handover note", "the plan"]
@@ -249,3 +249,18 @@ async def test_what_stood_before_can_be_read_back(rig: Rig) -> None:
         rig.tell(commands.ClearWindow())
         await rig.ask("look back")
         assert "there is no item" in str(messages(server)[-1])
+
+
+async def test_what_was_allowed_stays_allowed(rig: Rig) -> None:
+    """AGT-8: an answer for the session holds in the new window too."""
+    shell = call("shell", {"command": "echo one > one.txt"})
+    async with talked(rig, shell, say("ran"), say(NOTE), shell, say("ran again")):
+        rig.tell(commands.Send(text="run it"))
+        asked = await rig.until(up.ApprovalAsked)
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True, scope="session"))
+        assert (await rig.until(up.RunEnded)).text == "ran"
+        await offered(rig)
+        rig.tell(commands.AcceptCompaction(note=NOTE))
+        await rig.until(up.CompactionEnded)
+        assert (await rig.ask("again")).text == "ran again"
+        assert len(rig.told(up.ApprovalAsked)) == 1

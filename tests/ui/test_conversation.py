@@ -272,9 +272,14 @@ async def test_the_model_picker_lists_filters_and_switches() -> None:
         await press(pilot, *"gemma", "enter")
         await settled(pilot)
         assert stage.backend.told[-1] == commands.SwitchModel(model="ollama/gemma3:27b")
-        stage.backend.tell(up.ModelChanged(model="gemma3:27b", server="ollama", provider="ollama"))
+        stage.backend.tell(
+            up.ModelChanged(
+                model="gemma3:27b", server="ollama", provider="ollama", strategy="compact"
+            )
+        )
         await settled(pilot)
         assert "gemma3:27b" in stage.text().split("\n")[0]
+        assert stage.text().split("\n")[0].endswith("compact")
 
 
 async def test_the_list_of_commands_runs_what_is_picked() -> None:

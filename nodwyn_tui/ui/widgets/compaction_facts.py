@@ -39,7 +39,8 @@ class CompactionFacts(Bar):
             ],
             width,
         )
-        yield from _row("goes", "warning", [_portion(part) for part in offer.goes], width)
+        goes = [f"{part.count:,} {_portion(part)}" for part in offer.goes]
+        yield from _row("goes", "warning", goes, width)
         yield from _row("stays", "success", [_portion(part) for part in offer.stays], width)
         yield from _row("costs", "dim", list(_costs(offer, self.after)), width)
 
@@ -53,8 +54,7 @@ def _row(head: str, role: str, parts: Sequence[str], width: int) -> Iterator[Row
 
 
 def _portion(part: Portion) -> str:
-    count = f"{part.count:,} " if part.count > 1 else ""
-    return f"{count}{part.label} {tokens(part.tokens)}"
+    return f"{part.label} {tokens(part.tokens)}"
 
 
 def _costs(offer: CompactionOffered, after: int) -> Iterator[str]:

@@ -146,7 +146,11 @@ class Compaction:
         if conversation.recipe.strategy != "compact":
             return 0
         window, most = conversation.window(), asker.room
-        if not window.newly and window.estimate <= min(conversation.recipe.window.high_water, most):
+        # Where the server counts more than we do, high water lies lower by as much: the request for
+        # the note is to have its headroom.
+        marks = conversation.recipe.window
+        line = marks.high_water * most // marks.ceiling
+        if not window.newly and window.estimate <= line:
             return 0
         whole = conversation.window(UNTRIMMED).estimate
         # At the ceiling it is tried once more, whatever failed before: else the run is blocked.

@@ -7,6 +7,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -346,3 +347,28 @@ async def test_where_no_request_fits_the_program_writes_the_note(rig: Rig) -> No
     assert "the program made this one" in note.text
     assert "message 2" in note.text
     assert not [r for r in rig.of(ev.LlmRequest) if r.purpose == "handover"]
+
+
+async def test_a_server_that_counts_more_is_asked_for_a_note_in_time(rig: Rig) -> None:
+    """PRV-7: by its own counts the request for the note still has its headroom, untrimmed."""
+    facts(rig)
+
+    def counted(body: Mapping[str, Any]) -> Item:
+        reply = model(body)
+        assert isinstance(reply, Say)
+        prompt = len(json.dumps(body)) * 2 // 5
+        return replace(reply, usage={"prompt_tokens": prompt, "completion_tokens": 20})
+
+    with ChatServer([counted], context=SMALL, repeat=True) as server:
+        model = Reader(rig, 24)
+        rig.configure(server, strategy="compact")
+        await rig.open()
+        assert (await rig.ask("read")).why == "done"
+        assert server.violations == []
+    replies = {reply.req: reply.usage.prompt_tokens for reply in rig.of(ev.LlmResponse)}
+    requests = rig.of(ev.LlmRequest)
+    assert max(replies.values()) <= SMALL * 3 // 4
+    assert any(replies[r.seq] > r.estimate for r in requests)
+    asked = [request for request in requests if request.purpose == "handover"]
+    assert len(asked) > 1
+    assert all(request.elided == () for request in asked)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.target import ASSUMED, Target
+from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
@@ -12,10 +13,12 @@ from nodwyn_tui.config.models import SPOKEN, ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
     PriceSettings,
+    ProviderName,
     ServerSettings,
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
@@ -190,6 +193,7 @@ class Models:
             base_url=server.base_url,
             secret=secret,
             auth=server.auth or "bearer",
+            api_version=server.api_version,
             ca_file=(server.ca_file and str(self.loaded.beside(server.ca_file)))
             or self._environment.ca_file,
             insecure=server.insecure,
@@ -235,18 +239,27 @@ def _context(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[in
 
 
 def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
-    entry, on_ollama = choice.model, choice.server.provider == "ollama"
+    entry, provider = choice.model, choice.server.provider
+    on_ollama = provider == "ollama"
     return Parameters(
         num_ctx=context if on_ollama else None,
         keep_alive=entry.keep_alive if on_ollama else None,
         think=_think(entry.effort) if on_ollama else None,
         effort=None if on_ollama else entry.effort,
-        dialect=None if on_ollama else entry.dialect,
+        dialect=entry.dialect if provider == "openai" else None,
         cache_control=None if entry.cache_control == "off" else entry.cache_control,
         cache_key=None if on_ollama else entry.cache_key,
         session_key=None if on_ollama else session_key(session),
         cache_key_header=choice.server.cache_key_header or None,
+        keep_reasoning=_keep_reasoning(entry, provider),
     )
+
+
+def _keep_reasoning(entry: ModelSettings, provider: ProviderName) -> KeepReasoning:
+    """The person's word; unset, on where a model would think all of it again at each call."""
+    if provider not in KEEPS_REASONING:
+        return False
+    return provider == "anthropic" if entry.keep_reasoning is None else entry.keep_reasoning
 
 
 def _think(effort: str | None) -> bool | str | None:

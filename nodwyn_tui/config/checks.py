@@ -12,7 +12,7 @@ from typing import Any
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, credential_fault
 from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
-from nodwyn_tui.config.schema import ServerSettings, Settings
+from nodwyn_tui.config.schema import CacheControl, ProviderName, ServerSettings, Settings
 from nodwyn_tui.config.servers import address_fault
 from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import ConfigError
@@ -27,9 +27,7 @@ _TAKEN_HEADERS = frozenset(
 
 _LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("fallback",): ("",),
-    ("servers", "*", "api_version"): ("",),
     ("models", "*", "images"): (False,),
-    ("models", "*", "keep_reasoning"): (False,),
     ("models", "*", "strategy"): BUILT_STRATEGIES,
     ("models", "*", "fresh"): ("auto", "off"),
     ("models", "*", "threshold"): (0.70,),
@@ -39,6 +37,17 @@ _LATER: Mapping[KeyPath, tuple[object, ...]] = {
 }
 """Settings that this version knows and does not act on yet, with the values that say what it does
 anyway."""
+
+KEEPS_REASONING: frozenset[ProviderName] = frozenset({"anthropic"})
+"""The protocols in which opaque reasoning goes back as `keep_reasoning` says."""
+
+_CACHE_ASKS: Mapping[ProviderName, tuple[CacheControl, ...]] = {
+    "ollama": ("off",),
+    "openai": ("off", "ephemeral", "1h"),
+    "responses": ("off", "ephemeral", "12h"),
+    "anthropic": ("off", "ephemeral", "1h"),
+}
+"""What a cache can be asked for, by protocol (PRV-3)."""
 
 
 @dataclass(slots=True)
@@ -114,6 +123,32 @@ def warn_of_later_settings(draft: Draft) -> None:
                     found=shown(path, draft.at(path)),
                     warning=True,
                 )
+
+
+def warn_of_idle_settings(
+    draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]
+) -> None:
+    """Nor that one works on a server whose protocol has no place for it."""
+    for name, server in settings.servers.items():
+        if server.api_version and server.provider != "anthropic":
+            _warn_idle(draft, ("servers", name, "api_version"), server)
+    for name, model in settings.models.items():
+        server = servers[model.server]
+        if model.keep_reasoning and server.provider not in KEEPS_REASONING:
+            _warn_idle(draft, ("models", name, "keep_reasoning"), server)
+        asks = _CACHE_ASKS[server.provider]
+        if model.cache_control not in asks:
+            _warn_idle(draft, ("models", name, "cache_control"), server, " | ".join(asks))
+
+
+def _warn_idle(draft: Draft, path: KeyPath, server: ServerSettings, allowed: str = "") -> None:
+    draft.report(
+        path,
+        f"has no effect on a server that speaks {server.provider}",
+        found=shown(path, draft.at(path)),
+        allowed=allowed,
+        warning=True,
+    )
 
 
 def _matching(draft: Draft, pattern: KeyPath) -> list[KeyPath]:

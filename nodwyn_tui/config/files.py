@@ -77,6 +77,7 @@ def load_settings(file: Path, environment: Environment, *, must_exist: bool = Fa
     checks.check_names(draft, settings := _validated(draft), settings.servers | others)
     settings = _validated(draft)
     checks.warn_of_later_settings(draft)
+    checks.warn_of_idle_settings(draft, settings, settings.servers | others)
     return Loaded(
         file=file,
         settings=settings,

@@ -1,5 +1,6 @@
 """The choice of a model: among the person's entries and whatever their servers offer."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodwyn_tui.config.environment import Environment
@@ -8,7 +9,7 @@ from nodwyn_tui.config.schema import ModelSettings, ProviderName, ServerSettings
 from nodwyn_tui.config.servers import address_fault, default_dialect
 from nodwyn_tui.errors import ConfigError
 
-SPOKEN: frozenset[ProviderName] = frozenset({"ollama", "openai"})
+SPOKEN: frozenset[ProviderName] = frozenset({"ollama", "openai", "anthropic"})
 """The protocols that this build speaks."""
 
 
@@ -50,12 +51,16 @@ def _usable(name: str, loaded: Loaded, server_name: str) -> ServerSettings:
     if server.provider not in SPOKEN:
         raise ConfigError(
             f"model {name!r} is on {server_name!r}, which speaks the {server.provider!r} protocol; "
-            f"this build speaks {' and '.join(sorted(SPOKEN))}. Choose another model, or reach "
+            f"this build speaks {_named(sorted(SPOKEN))}. Choose another model, or reach "
             "this one through a server that speaks chat completions, such as openrouter"
         )
     if fault := address_fault(server):
         raise ConfigError(f"server {server_name!r}: {fault}")
     return server
+
+
+def _named(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _unlisted(name: str, loaded: Loaded, environment: Environment) -> ModelSettings:

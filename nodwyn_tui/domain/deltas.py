@@ -44,10 +44,12 @@ Delta = TextDelta | ThinkingDelta | CallDelta | Alive
 class Reply:
     """A whole reply. Call ids are as the provider sent them ('' where it sent none).
 
-    `thinking_field` names the wire field the reasoning came in, if any.
+    `thinking_field` names the wire field the reasoning came in, if any; `left_out` says why the
+    server left opaque blocks of the request out, in its words, if it did.
     """
 
     parts: tuple[ReplyPart, ...]
     finish: Finish
     usage: Usage
     thinking_field: str | None = None
+    left_out: tuple[str, ...] = ()

@@ -12,8 +12,9 @@ Number = TypeVar("Number", int, float)
 class Usage:
     """Token counts, milliseconds and US dollars of one reply.
 
-    `prompt_tokens` includes what was read from the cache and written to it. `cost_from` says
-    whether the server told the cost or the price table gave it.
+    `prompt_tokens` includes what was read from the cache and written to it; `cache_write_tokens` is
+    all that was written, `cache_write_long_tokens` the part of it that is kept for the longer time.
+    `cost_from` says whether the server told the cost or the price table gave it.
     """
 
     prompt_tokens: int | None = None

@@ -26,7 +26,8 @@ class Timeouts:
 class Endpoint:
     """Where requests go: everything the HTTP client needs besides the body.
 
-    `secret` is the key itself ('' where none is needed); `repr` never shows it.
+    `secret` is the key itself ('' where none is needed); `repr` never shows it. `api_version` is
+    the protocol's version for protocols that have one, '' for the usual one.
     """
 
     server: str
@@ -34,6 +35,7 @@ class Endpoint:
     base_url: str
     secret: str = field(default="", repr=False)
     auth: Literal["bearer", "x-api-key"] = "bearer"
+    api_version: str = ""
     ca_file: str = ""
     insecure: bool = False
     timeouts: Timeouts = Timeouts()

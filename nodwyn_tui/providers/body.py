@@ -5,7 +5,7 @@ remembered, so that a long conversation is not written anew at every step (PERF-
 import json
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from nodwyn_tui.domain.request import Json, Message
 
@@ -28,28 +28,43 @@ class WireMessage(dict[str, Json]):
             return self._written
 
 
+Rows = tuple[Message, ...]
+"""Rows of the window that one message stands for."""
+
+_Key = tuple[object, ...]
+_Variant = TypeVar("_Variant")
+
+
 class RowMemo:
     """What rows became, known by the very row: a conversation's rows are the same objects from one
     request to the next. The answer is the same as without it, whatever was asked before.
     """
 
     def __init__(self) -> None:
-        self._recent: deque[dict[tuple[str, int], _Known]] = deque(maxlen=_REQUESTS)
+        self._recent: deque[dict[_Key, _Known]] = deque(maxlen=_REQUESTS)
 
     def messages(
         self, rows: Sequence[Message], variant: str, make: Callable[[Message], Mapping[str, Json]]
     ) -> list[WireMessage]:
         """A message a row. `variant` names whatever besides the row decides what `make` gives."""
-        used: dict[tuple[str, int], _Known] = {}
+        return self.joined([((row,), variant) for row in rows], lambda group, _: make(group[0]))
+
+    def joined(
+        self,
+        groups: Sequence[tuple[Rows, _Variant]],
+        make: Callable[[Rows, _Variant], Mapping[str, Json]],
+    ) -> list[WireMessage]:
+        """A message a group of rows, each with a variant of its own."""
+        used: dict[_Key, _Known] = {}
         messages = []
-        for row in rows:
-            key = (variant, id(row))
-            known = used[key] = self._known(key) or _Known(row, WireMessage(make(row)))
+        for rows, variant in groups:
+            key = (variant, *map(id, rows))
+            known = used[key] = self._known(key) or _Known(rows, WireMessage(make(rows, variant)))
             messages.append(known.message)
         self._recent.appendleft(used)
         return messages
 
-    def _known(self, key: tuple[str, int]) -> "_Known | None":
+    def _known(self, key: _Key) -> "_Known | None":
         for known in self._recent:
             if found := known.get(key):
                 return found
@@ -57,9 +72,9 @@ class RowMemo:
 
 
 class _Known(NamedTuple):
-    """The row is held, so that no other one can get its identity meanwhile."""
+    """The rows are held, so that no other ones can get their identity meanwhile."""
 
-    row: Message
+    rows: Rows
     message: WireMessage
 
 

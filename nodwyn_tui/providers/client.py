@@ -100,8 +100,8 @@ class Client:
     """One server. Connections are made when first needed, never through a proxy for loopback, and
     no redirect is followed: a key goes to the host it was saved for, or nowhere (PRV-13).
 
-    `redact` takes known secrets out of a text; this server's own key is always taken out. Every
-    error that leaves here or `final` is a `ProviderError`.
+    `redact` takes known secrets out of a text; this server's own key is always taken out. `headers`
+    go with every request. Every error that leaves here or `final` is a `ProviderError`.
     """
 
     def __init__(
@@ -111,9 +111,11 @@ class Client:
         clock: Clock,
         proxies: Proxies | None = None,
         redact: Callable[[str], str] = str,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.endpoint = endpoint
         self._clock, self._redact_others = clock, redact
+        self._standing = headers or {}
         self._base = endpoint.base_url.strip().rstrip("/")
         self._shown = routes.shown(self._base)
         self._proxy = routes.proxy_for(self._base, proxies or Proxies())
@@ -153,8 +155,9 @@ class Client:
             self._http = None
 
     def address(self, path: str, *, from_root: bool = False) -> str:
-        """The URL of a path."""
-        return (self._base.removesuffix("/v1") if from_root else self._base) + path
+        """The URL of a path. One that begins with `/v1` itself stands beside the base URL's."""
+        beside = from_root or path.startswith("/v1/")
+        return (self._base.removesuffix("/v1") if beside else self._base) + path
 
     def refusal(self, answer: Answer, body: bytes) -> ProviderError:
         """The error that an answer is."""
@@ -230,7 +233,11 @@ class Client:
         return self._redact_others(text)
 
     def _headers(self) -> dict[str, str]:
-        headers = {"User-Agent": f"nodwyn/{__version__}", "Accept-Encoding": "identity"}
+        headers = {
+            "User-Agent": f"nodwyn/{__version__}",
+            "Accept-Encoding": "identity",
+            **self._standing,
+        }
         secret = self.endpoint.secret.strip()
         if not secret:
             return headers

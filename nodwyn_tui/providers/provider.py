@@ -9,7 +9,7 @@ from nodwyn_tui.providers.base import Dialect, Endpoint, WireRequest
 from nodwyn_tui.providers.catalogue import Catalogue
 from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.exchange import Exchange
-from nodwyn_tui.providers.registry import dialect
+from nodwyn_tui.providers.registry import dialect, standing_headers
 from nodwyn_tui.system.clock import Clock
 
 
@@ -33,7 +33,13 @@ class Provider:
     ) -> None:
         self.endpoint = endpoint
         self.dialect: Dialect = dialect(endpoint.provider)
-        self.client = Client(endpoint, clock=clock, proxies=proxies, redact=redact)
+        self.client = Client(
+            endpoint,
+            clock=clock,
+            proxies=proxies,
+            redact=redact,
+            headers=standing_headers(endpoint),
+        )
         self.catalogue = Catalogue(self.client)
 
     def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:

@@ -1,7 +1,10 @@
-"""Which dialect a provider's name means."""
+"""Which dialect a provider's name means, and what goes with every request to it."""
+
+from collections.abc import Mapping
 
 from nodwyn_tui.errors import ConfigError
-from nodwyn_tui.providers.base import Dialect
+from nodwyn_tui.providers.anthropic import API_VERSION, Anthropic
+from nodwyn_tui.providers.base import Dialect, Endpoint
 from nodwyn_tui.providers.chat_completions import ChatCompletions
 from nodwyn_tui.providers.ollama import Ollama
 
@@ -13,7 +16,19 @@ def dialect(provider: str) -> Dialect:
             return Ollama()
         case "openai":
             return ChatCompletions()
+        case "anthropic":
+            return Anthropic()
         case _:
             raise ConfigError(
-                "no such provider", key="provider", found=f'"{provider}"', allowed="ollama, openai"
+                "no such provider",
+                key="provider",
+                found=f'"{provider}"',
+                allowed="ollama, openai, anthropic",
             )
+
+
+def standing_headers(endpoint: Endpoint) -> Mapping[str, str]:
+    """The headers that every request to a server bears besides its key, listings too (PRV-16)."""
+    if endpoint.provider == "anthropic":
+        return {"anthropic-version": endpoint.api_version or API_VERSION}
+    return {}

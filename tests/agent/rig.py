@@ -14,7 +14,6 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import LocalLink
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.wiring import work
-from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.server import FakeServer
 
 PATIENCE_S = 20.0
@@ -39,8 +38,8 @@ class Rig:
         value: dict[str, Any] = {"model": "m", "servers": {}, "models": {}}
         for number, each in enumerate((server, *others), 1):
             name = "m" if number == 1 else f"m{number}"
-            provider = "ollama" if isinstance(each, OllamaServer) else "openai"
-            value["servers"][f"fake{number}"] = {"provider": provider, "base_url": each.base_url}
+            where = {"provider": each.provider, "base_url": each.base_url}
+            value["servers"][f"fake{number}"] = where
             value["models"][name] = {"server": f"fake{number}", "model": each.model, **model}
         (self.home / "config.toml").write_bytes(tomli_w.dumps(value).encode())
 

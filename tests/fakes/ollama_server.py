@@ -22,6 +22,7 @@ class OllamaServer(FakeServer):
     threw the cache away, `truncated` the prompts that were cut without a word.
     """
 
+    provider = "ollama"
     chat_path = "/api/chat"
     stream_type = "application/x-ndjson"
 

@@ -36,6 +36,8 @@ class FakeServer:
     asserts it empty. Past its script a server refuses, unless `repeat` keeps the last item.
     """
 
+    provider: ClassVar[str] = "openai"
+    """The protocol, as a server's entry names it."""
     chat_path = ""
     stream_type = ""
     started: ClassVar[list["FakeServer"]] = []

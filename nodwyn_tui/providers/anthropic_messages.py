@@ -1,0 +1,163 @@
+"""Rows of the window to messages of the Anthropic protocol, and which blocks bear cache marks.
+
+All results of a reply stand in one message, before any text; rows of one side that follow each
+other are one message; nothing blank is sent (C17); thinking goes back as the server gave it, or not
+at all.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby
+from typing import NamedTuple
+
+from nodwyn_tui.domain.parts import Block, Call, Text
+from nodwyn_tui.domain.recipe import KeepReasoning
+from nodwyn_tui.domain.request import AssistantRow, Json, Message, ToolRow, UserRow
+from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
+from nodwyn_tui.providers.calls import arguments_object, wire_name
+from nodwyn_tui.providers.marks import CACHE_CONTROL, marked_blocks
+from nodwyn_tui.providers.rows import NO_ANSWER, NO_OUTPUT, NO_TEXT, opened, said
+
+OPAQUE = ("thinking", "redacted_thinking")
+"""The kinds of blocks that go back; they bear no mark."""
+
+
+class _Look(NamedTuple):
+    """What besides its rows decides a message: whose blocks go back with it ('' nobody's), which of
+    its blocks bear a mark, and the `cache_control` that asks for it.
+    """
+
+    origin: str = ""
+    marked: tuple[int, ...] = ()
+    cache_control: str = ""
+
+
+class Messages:
+    """Makes messages, and remembers what rows became (PERF-4)."""
+
+    def __init__(self) -> None:
+        self._plain, self._marked = RowMemo(), RowMemo()
+
+    def of(
+        self, rows: Sequence[Message], origin: str, keep: KeepReasoning, cache_control: str
+    ) -> list[WireMessage]:
+        """The messages of a conversation. `origin` may read its own blocks again, and `keep` says
+        of which replies; `cache_control` is '' where no cache is asked for.
+        """
+        turns = _turns(opened(rows))
+        replies = [at for at, turn in enumerate(turns) if isinstance(turn[0], AssistantRow)]
+        kept = set(replies if keep is True else replies[-1:] if keep else ())
+        looks = [_Look(origin if at in kept else "") for at in range(len(turns))]
+        messages = self._plain.joined(list(zip(turns, looks, strict=True)), _message)
+        if cache_control:
+            places = _places(messages, *_ends(turns, replies, origin, keep))
+            bearers = [
+                (turns[at], _Look(looks[at].origin, blocks, cache_control))
+                for at, blocks in places.items()
+            ]
+            for at, marked in zip(places, self._marked.joined(bearers, _message), strict=True):
+                messages[at] = marked
+        return messages
+
+
+def _turns(rows: Sequence[Message]) -> list[Rows]:
+    """Rows that make one message each: replies, or what is said to them."""
+    return [tuple(turn) for _, turn in groupby(rows, lambda row: isinstance(row, AssistantRow))]
+
+
+def _ends(
+    turns: Sequence[Rows], replies: Sequence[int], origin: str, keep: KeepReasoning
+) -> tuple[int, int]:
+    """How many turns the former request had, and with how many the next one will begin (ORD-6).
+
+    The former one ended before the latest reply. Where only the latest reply has its blocks, the
+    next request leaves them out, and nothing from that reply on can be read again.
+    """
+    former, end = replies[-1] if replies else 0, len(turns)
+    if keep != "latest":
+        return former, end
+    forgotten = [at for at in replies[-2:] if _is_thoughtful(turns[at], origin)]
+    if replies[-1:] == forgotten[-1:]:
+        end = former
+        forgotten.pop()
+    return (forgotten[-1] if forgotten else former), end
+
+
+def _is_thoughtful(turn: Rows, origin: str) -> bool:
+    parts = (part for row in turn for part in row.parts)
+    return any(isinstance(part, Block) and part.origin == origin for part in parts)
+
+
+def _places(messages: Sequence[WireMessage], former: int, end: int) -> dict[int, tuple[int, ...]]:
+    """The blocks that bear marks, by message."""
+    blocks = [
+        (at, n) for at, message in enumerate(messages) for n in range(len(message["content"]))
+    ]
+    bears = [messages[at]["content"][n]["type"] not in OPAQUE for at, n in blocks]
+    counts = [0, *accumulate(len(message["content"]) for message in messages)]
+    places: dict[int, tuple[int, ...]] = {}
+    for place in marked_blocks(bears, counts[former], counts[end]):
+        at, n = blocks[place]
+        places[at] = (*places.get(at, ()), n)
+    return places
+
+
+def _message(turn: Rows, look: _Look) -> dict[str, Json]:
+    if isinstance(turn[0], AssistantRow):
+        role, blocks = "assistant", _reply(turn, look.origin)
+    else:
+        role, blocks = "user", _said(turn)
+    for at in look.marked:
+        blocks[at]["cache_control"] = dict(CACHE_CONTROL[look.cache_control])
+    return {"role": role, "content": blocks}
+
+
+def _said(turn: Rows) -> list[dict[str, Json]]:
+    results = [_result(row) for row in turn if isinstance(row, ToolRow)]
+    texts = [_text(said(row.parts, NO_TEXT)) for row in turn if isinstance(row, UserRow)]
+    return [*results, *texts]
+
+
+def _result(row: ToolRow) -> dict[str, Json]:
+    block = {
+        "type": "tool_result",
+        "tool_use_id": row.call_id,
+        "content": said(row.parts, NO_OUTPUT),
+    }
+    return {**block, "is_error": True} if row.is_error else block
+
+
+def _reply(turn: Rows, origin: str) -> list[dict[str, Json]]:
+    """A reply's blocks in its own order. One that would have none, or end in thinking, which no
+    server takes, gets a short note.
+    """
+    blocks = [
+        block
+        for row in turn
+        if isinstance(row, AssistantRow)
+        for part in row.parts
+        for block in _block(part, origin)
+    ]
+    ended = blocks and blocks[-1]["type"] not in OPAQUE
+    return blocks if ended else [*blocks, _text(NO_ANSWER)]
+
+
+def _block(part: object, origin: str) -> Iterator[dict[str, Json]]:
+    match part:
+        case Text() if part.text.strip():
+            yield _text(part.text)
+        case Block() if part.origin == origin and part.block in OPAQUE:
+            yield json.loads(part.data)
+        case Call():
+            yield {
+                "type": "tool_use",
+                "id": part.id,
+                "name": wire_name(part.name),
+                "input": arguments_object(part.arguments),
+            }
+        case _:  # readable thinking: it goes back inside its block, or not at all
+            pass
+
+
+def _text(text: str) -> dict[str, Json]:
+    return {"type": "text", "text": text}

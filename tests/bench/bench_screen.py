@@ -111,19 +111,26 @@ class Screen:
             output += self.read(1)
         return time.perf_counter() - self.began
 
+    def processor(self) -> float:
+        """Milliseconds of processor time that the screen's own process has had (Linux)."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(thread.read_text().split()[0]) for thread in threads) / 1e6
+
     def drain(self, seconds: float) -> None:
         end = time.perf_counter() + seconds
         while (left := end - time.perf_counter()) > 0:
             self.read(left)
 
 
-def start(program: str, *arguments: str) -> tuple[float, float]:
-    """Milliseconds to the first thing on the screen, and to a key shown that was typed at once."""
+def start(program: str, *arguments: str) -> tuple[float, float, float]:
+    """Milliseconds to the first thing on the screen, to a key shown that was typed at once, and of
+    processor time until then.
+    """
     with Screen(program, arguments) as screen:
         screen.type("Q")
         first = screen.until(lambda output: bool(output.strip()))
         usable = screen.until(lambda output: b"Q" in output)
-        return first * 1000, usable * 1000
+        return first * 1000, usable * 1000, screen.processor()
 
 
 def keys(count: int, program: str, *arguments: str) -> list[float]:
@@ -210,18 +217,19 @@ def main() -> None:
     parser.add_argument("--starts", type=int, default=10)
     parser.add_argument("--keys", type=int, default=300)
     asked = parser.parse_args()
-    empty, first, usable = [], [], []
+    peers: list[tuple[float, float, float]] = []
+    own: list[tuple[float, float, float]] = []
     for _ in range(asked.starts):
-        empty.append(start(EMPTY)[1])
-        frame, prompt = start(OURS, "10", "idle")
-        first.append(frame)
-        usable.append(prompt)
-    for values in (empty, first, usable):
-        values.sort()
+        peers.append(start(EMPTY))
+        own.append(start(OURS, "10", "idle"))
+    _, empty, empty_work = (sorted(values) for values in zip(*peers, strict=True))
+    first, usable, work = (sorted(values) for values in zip(*own, strict=True))
     print(f"{'milliseconds':44} {'p50':>8} {'p99':>8} {'max':>8} {'of p50':>8} {'of p99':>8}")  # noqa: T201
     row("start: empty app, typed key shown", empty, None)
     row("start: first frame", first, empty)
     row("start: prompt usable, typed key shown", usable, empty)
+    row("start: processor time of the empty app", empty_work, None)
+    row("start: processor time of the screen", work, empty_work)
     stories(max(asked.starts // 2, 1))
     base = keys(asked.keys, EMPTY)
     row("key: empty app", base, None)

@@ -8,7 +8,7 @@ from nodwyn_tui.ui.widgets.entry_list import Edge, EntryList, Splice
 
 
 def entry(seq: int, part: str = "") -> up.Entry:
-    return up.Entry(id=f"{seq:08}{part}", seq=seq, kind="note")
+    return up.Entry(id=f"{seq:08}{part}", seq=seq, kind="user")
 
 
 def page(*seqs: int, before: int = 0, after: int = 0, more: bool = True) -> up.PageLoaded:
@@ -103,5 +103,17 @@ def test_the_earlier_of_very_many_are_let_go_and_can_be_asked_for() -> None:
 def test_what_is_on_no_disk_is_not_let_go() -> None:
     entries = EntryList()
     for number in range(entry_list.MOST + 1):
-        entries.append(up.Entry(id=f"{number:08}", seq=0, kind="note"))
+        entries.append(up.Entry(id=f"{number:08}", seq=0, kind="user"))
     assert entries.let_go() is None
+
+
+def test_calls_are_not_parted_from_their_results() -> None:
+    """A page that ended before a call would show the one above it without its result."""
+    entries = EntryList()
+    for number in range(1, entry_list.MOST + 1):
+        kind: up.EntryKind = "assistant" if number % 7 == 0 else "call"
+        entries.append(up.Entry(id=f"{number:08}", seq=number, kind=kind))
+    assert entries.let_go() is not None
+    first = entries[2]
+    assert first is not None
+    assert first.kind == "assistant"

@@ -5,11 +5,13 @@ pages of those come in at its two sides until nothing is left of it.
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from nodwyn_tui.link.events import Entry, PageLoaded
+from nodwyn_tui.link.events import Entry, EntryKind, PageLoaded
 
 MOST = 4_000
 """With more entries than this, all but the latest `FEWER` can be let go."""
 FEWER = 2_000
+_BEGINNINGS: tuple[EntryKind, ...] = ("user", "thinking", "assistant")
+"""A reply, or what the person said, stands where every call has its result."""
 
 
 class Edge(NamedTuple):
@@ -102,18 +104,23 @@ class EntryList:
         if len(self._items) <= MOST:
             return None
         first = max(len(self._items) - FEWER, (self.gap or 0) + 1)
-        while first < len(self._items) and self._seq(first) == self._seq(first - 1):
-            first += 1  # a page parts no log line's entries
-        if first == len(self._items) or not self._seq(first):
+        while first < len(self._items) and not self._can_begin(first):
+            first += 1
+        if first == len(self._items):
             return None
         change = Splice(1, first - 1, 1)
         self.gap = 1
         self._splice(change, [None])
         return change
 
-    def _seq(self, index: int) -> int:
-        entry = self._items[index]
-        return entry.seq if entry else -1
+    def _can_begin(self, index: int) -> bool:
+        """Whether a page can end before an entry: it is on disk, the first of its log line, and no
+        call before it waits for a result behind it.
+        """
+        entry, above = self._items[index], self._items[index - 1]
+        if entry is None or not entry.seq or entry.kind not in _BEGINNINGS:
+            return False
+        return above is None or above.seq != entry.seq
 
     def _splice(self, change: Splice, items: Iterable[Entry | None]) -> None:
         self._items[change.at : change.at + change.removed] = items

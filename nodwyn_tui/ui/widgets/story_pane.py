@@ -101,6 +101,11 @@ class StoryPane(SelectableRows):
             self.post_message(self.PageWanted(edge))
             self.set_timer(LATE_S, partial(self._late, edge))
 
+    def scroll_rows(self, rows: int) -> None:
+        """Down by so many rows, or up; not over the gap while what belongs there is on its way."""
+        self.viewport.scroll(rows, self.story.gap)
+        self.show()
+
     def action_scroll_home(self) -> None:
         """To the beginning of the session, also where it has not been told yet."""
         self._paging.turn(above=True)
@@ -122,6 +127,7 @@ class StoryPane(SelectableRows):
             self.viewport.go_to_end()
         self.story.load(entries, earlier=earlier)
         self.viewport.sync(settled)
+        self._moved(self._paging.let_go())
         self._soon()
 
     def _moved(self, moved: Moved | None) -> None:

@@ -147,9 +147,11 @@ class Viewport:
         self._anchor = self.top()
         self.following = False
 
-    def scroll(self, rows: int) -> None:
-        """Move down by so many rows, or up; at the end, follow it from then on."""
-        top = self.top()
+    def scroll(self, rows: int, wall: int | None = None) -> None:
+        """Move down by so many rows, or up; at the end, follow it from then on. What is beyond the
+        entry `wall` does not come into view, if it is not there already.
+        """
+        start = top = self.top()
         if abs(rows) > _EXACT_PAGES * self.height:
             top = Place(*self._heights.find(self.offset + rows))
         elif rows < 0:
@@ -157,7 +159,7 @@ class Viewport:
         else:
             below = (place for n, (place, _) in enumerate(self._from(top)) if n == rows)
             top = next(below, self._end())
-        self._settle(top)
+        self._settle(top if wall is None else self._stopped(start, top, wall))
 
     def put(self, place: Place, y: int) -> None:
         """Bring a row to row `y` of the screen."""
@@ -202,6 +204,15 @@ class Viewport:
         self.following, self._anchor = False, top
         if self._ends_near(top.entry) and self._back(self._end(), self.height) <= top:
             self.following = True
+
+    def _stopped(self, start: Place, top: Place, wall: int) -> Place:
+        """Where a move from `start` to `top` ends that may not cross a wall."""
+        if start.entry >= wall:
+            return max(top, Place(wall, 0))
+        if wall - top.entry > self.height:
+            return top
+        last = self._back(Place(wall, len(self.lines(wall))), self.height)
+        return min(top, last) if start <= last else top
 
     def _ends_near(self, index: int) -> bool:
         """Whether the end may be on the screen if entry `index` is at its top."""

@@ -245,3 +245,9 @@ CHAPTERS: tuple[Chapter, ...] = (_WELCOME, _LOOK, _ASK, _FIND, _CHANGE, _WINDOW,
 FAREWELL = """\
 The tour is over: its guide has nothing more to say. `/quit` leaves; `nodwyn --tour` begins it \
 anew; `/help` shows every command and key. For answers, start `nodwyn` with a real model."""
+
+NOTE = """\
+This is a tour with a script, so the note says only where it stands: at the chapter above. A real \
+model writes down what you want, what is done and what comes next. `/compact undo` takes it back; \
+with any message the tour goes on from here."""
+"""The guide's handover note, below the chapter's heading."""

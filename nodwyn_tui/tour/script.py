@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nodwyn_tui.tour.chapters import CHAPTERS, FAREWELL, Call, Outcome, Step
+from nodwyn_tui.tour.chapters import CHAPTERS, FAREWELL, NOTE, Call, Outcome, Step
 
 _HEADING = re.compile(r"\*\*Tour (\d+)/\d+ · ")
+_ASKS_FOR_A_NOTE = "Write a handover note"
 _STOPPED = re.compile(r"refused|interrupted", re.IGNORECASE)
 _PASSED = re.compile(r"^OK$", re.MULTILINE)
 
@@ -29,10 +30,12 @@ def next_turn(messages: Sequence[Mapping[str, Any]], tools: Collection[str]) -> 
     The place in the script is read from the guide's own replies: its last heading, and how many
     replies came since. A reply that was cut off before its calls is given again.
     """
-    replies = [message for message in messages if message.get("role") == "assistant"]
+    replies = [message for message in messages if _is_told(message)]
     chapter, since = _place(replies)
     if chapter is None:
         return _turn(0, CHAPTERS[0].steps[0], "", tools)
+    if _ASKS_FOR_A_NOTE in str(messages[-1].get("content", "")):
+        return Turn(f"{_heading(chapter)}\n\n{NOTE}")
     steps = CHAPTERS[chapter].steps
     given = min(since, len(steps) - 1)
     if _callable(steps[given], tools) and not replies[-1].get("tool_calls"):
@@ -42,6 +45,17 @@ def next_turn(messages: Sequence[Mapping[str, Any]], tools: Collection[str]) -> 
     if chapter + 1 < len(CHAPTERS):
         return _turn(chapter + 1, CHAPTERS[chapter + 1].steps[0], "", tools)
     return Turn(FAREWELL)
+
+
+def _is_told(message: Mapping[str, Any]) -> bool:
+    """Whether the guide said it: in a reply, or in a note that took the place of its replies."""
+    if message.get("role") == "user":
+        return _HEADING.search(str(message.get("content", ""))) is not None
+    return message.get("role") == "assistant"
+
+
+def _heading(chapter: int) -> str:
+    return f"**Tour {chapter + 1}/{len(CHAPTERS)} · {CHAPTERS[chapter].title}**"
 
 
 def _place(replies: Sequence[Mapping[str, Any]]) -> tuple[int | None, int]:
@@ -55,8 +69,7 @@ def _place(replies: Sequence[Mapping[str, Any]]) -> tuple[int | None, int]:
 def _turn(chapter: int, step: Step, results: str, tools: Collection[str]) -> Turn:
     text = step.instead.get(_outcome(results), step.text)
     if step is CHAPTERS[chapter].steps[0]:
-        title = CHAPTERS[chapter].title
-        text = f"**Tour {chapter + 1}/{len(CHAPTERS)} · {title}**\n\n{text}"
+        text = f"{_heading(chapter)}\n\n{text}"
     return Turn(text, step.thinking, _callable(step, tools))
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nodwyn_tui.tour.chapters import CHAPTERS, FAREWELL
 from nodwyn_tui.tour.sample import prepare_workspace
 from nodwyn_tui.tour.script import Turn, next_turn
+from nodwyn_tui.window import handover
 
 TOOLS = frozenset({"fs-list", "fs-read", "fs-search", "fs-edit", "shell", "plan-write"})
 
@@ -150,6 +151,21 @@ def test_without_the_tools_the_words_still_go_on() -> None:
             say(messages)
             assert reply(messages, frozenset()).calls == ()
     assert CHAPTERS[-1].steps[0].text in messages[-1]["content"]
+
+
+def test_a_compacted_window_goes_on_where_the_tour_was() -> None:
+    """AGT-16: the guide's note bears the chapter; the words that ask for it are the product's."""
+    messages = at_chapter(3)
+    ask = handover.REQUEST.format(words=100)
+    note = next_turn(
+        [*messages, {"role": "user", "content": f"Note from the program: {ask}"}], TOOLS
+    )
+    assert note.calls == ()
+    assert note.text.startswith("**Tour 2/7 · ")
+    after = [{"role": "user", "content": f"… your note:\n\n{note.text}"}]
+    turn = next_turn([*after, {"role": "user", "content": "on"}], TOOLS)
+    assert "Tour 1/7" not in turn.text
+    assert turn.text
 
 
 def test_a_cleared_window_begins_the_tour_again() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
@@ -128,7 +128,9 @@ class Models:
                     id=choice.model.model,
                     origin=f"{choice.server_name}/{choice.model.model}",
                 ),
-                parameters=_parameters(choice, context, session),
+                parameters=replace(
+                    _parameters(choice, context, session), scopes=provider.endpoint.scopes or None
+                ),
                 provider=provider,
                 context=context,
                 context_from=source,

@@ -26,14 +26,16 @@ class Timeouts:
 class Endpoint:
     """Where requests go: everything the HTTP client needs besides the body.
 
-    `secret` is the key itself ('' where none is needed); `repr` never shows it. `api_version` is
-    the protocol's version for protocols that have one, '' for the usual one.
+    `secret` is the key itself ('' where none is needed); `repr` never shows it. `scopes` are what
+    a signed-in person's token was granted; an API key has none. `api_version` is the protocol's
+    version for protocols that have one, '' for the usual one.
     """
 
     server: str
     provider: str
     base_url: str
     secret: str = field(default="", repr=False)
+    scopes: tuple[str, ...] = ()
     auth: Literal["bearer", "x-api-key"] = "bearer"
     api_version: str = ""
     ca_file: str = ""

@@ -16,7 +16,7 @@ from nodwyn_tui.providers.calls import INVALID
 from nodwyn_tui.providers.chat_completions import DIALECTS, ChatCompletions
 from nodwyn_tui.providers.ollama import Ollama
 from nodwyn_tui.providers.registry import dialect
-from nodwyn_tui.providers.session_key import session_key
+from nodwyn_tui.providers.session_key import PLAN_SCOPE, session_key
 from tests.fakes.chat_rules import Flavour, chat_problems
 from tests.fakes.ollama_rules import ollama_problems
 from tests.providers.samples import (
@@ -298,6 +298,18 @@ def test_the_session_is_named_as_the_person_wants() -> None:
     assert ("prompt_cache_key" in headers.body, headers.headers) == (False, both)
     assert ("prompt_cache_key" in off.body, off.headers) == (False, {})
     assert ollama(conversation(), cache_key="session", **named).headers == {"X-Route": KEY}
+
+
+@pytest.mark.parametrize("mode", ["session", "header", "off"])
+@pytest.mark.parametrize("scopes", [None, ("openid",), ("openid", PLAN_SCOPE)])
+def test_a_plans_token_names_the_session_as_its_server_routes(
+    mode: str, scopes: tuple[str, ...] | None
+) -> None:
+    """PRV-4: only what was granted the plan's use, never an API key, and never where it is off."""
+    sent = chat(conversation(), cache_key=mode, session_key=KEY, scopes=scopes).headers
+    bears = mode != "off" and scopes is not None and PLAN_SCOPE in scopes
+    wanted = {"session-id": KEY, "thread-id": KEY, "x-client-request-id": KEY} if bears else {}
+    assert {name: value for name, value in sent.items() if not name.startswith("X-")} == wanted
 
 
 @pytest.mark.parametrize(

@@ -152,6 +152,8 @@ class Compaction:
         line = marks.high_water * most // marks.ceiling
         if not window.newly and window.estimate <= line:
             return 0
+        if not any(entry.kind == "assistant" for entry in window.entries):
+            return 0  # nothing was done yet: only the person's own words would be shortened
         whole = conversation.window(UNTRIMMED).estimate
         # At the ceiling it is tried once more, whatever failed before: else the run is blocked.
         return whole if whole >= min(self._not_before, most) else 0

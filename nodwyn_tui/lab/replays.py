@@ -148,6 +148,8 @@ class _Session:
         forced = _shape(recorded, self._policy).high_water or ENDLESS
         if before <= min(recipe.window.high_water, forced) or before < self._not_before:
             return None
+        if not any(entry.kind == "assistant" for entry in rolling.window(recipe).entries):
+            return None
         carried = self._carrying.now
         shape = Shape(high_water=recipe.window.ceiling)
         asked = rolling.window(recipe, shape, handover.request(recipe, carried))

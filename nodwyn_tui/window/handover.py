@@ -23,9 +23,7 @@ LEAST_NOTE = 200
 """Tokens that a note may have, however little room the marks leave."""
 
 MOST_WORDS, LEAST_WORDS, BYTES_PER_WORD = 800, 60, 8
-MOST_TASK = 3
-"""Results' caps that the quoted request may have with all that was added to it."""
-
+"""Of a note, as the model is told."""
 REQUEST = """\
 The window fills. Write a handover note for yourself, in at most {words} words. The next request \
 begins with it in place of everything above; only the person's unanswered request and the plan are \
@@ -61,7 +59,6 @@ REST = (
     '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
     ' "offset": {at}}} shows them]'
 )
-REST_OF_ALL = "\n[cut; the items named above hold the rest]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,15 +123,23 @@ def _note(text: str) -> Note:
 
 def _task(recipe: Recipe, carried: Carried) -> Note | None:
     """The unanswered request and what was added to it, quoted: nothing of it is lost, though what
-    is long is cut by name.
+    is long is cut by name. They share half of the room below low water.
     """
     if not carried.asked:
         return None
-    room = recipe.window.max_result_tokens * BYTES_PER_TOKEN
-    text = "".join(_block(event, room) for event in carried.asked)
-    whole = QUOTED + text if not isinstance(carried.asked[0], Note) else text
-    kept = cuts.prefix_within(whole, MOST_TASK * room)
-    return Note(text=kept if kept == whole else kept + REST_OF_ALL, audience="model", why=TASK)
+    left = room_for_request(recipe) * BYTES_PER_TOKEN
+    text = "" if isinstance(carried.asked[0], Note) else QUOTED
+    for event in carried.asked:
+        block = _block(event, left)
+        left = max(left - len(block.encode()), 0)
+        text += block
+    return Note(text=text, audience="model", why=TASK)
+
+
+def room_for_request(recipe: Recipe) -> int:
+    """Tokens that the quoted request may have, but for the names of what is cut."""
+    free = recipe.window.low_water - fixed_tokens(recipe.system, recipe.tools)
+    return max(free // 2, recipe.window.max_result_tokens)
 
 
 def _block(event: Asked, room: int) -> str:

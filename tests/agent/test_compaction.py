@@ -372,3 +372,17 @@ async def test_a_server_that_counts_more_is_asked_for_a_note_in_time(rig: Rig) -
     asked = [request for request in requests if request.purpose == "handover"]
     assert len(asked) > 1
     assert all(request.elided == () for request in asked)
+
+
+async def test_a_long_first_message_is_read_before_it_is_shortened(rig: Rig) -> None:
+    """Nothing was done yet: there is nothing to hand over, and the person's words go whole."""
+    with ChatServer([], context=SMALL) as server:
+        server.script = [say("read"), say(NOTE), say("on")]
+        rig.configure(server, strategy="compact")
+        await rig.open()
+        words = "w" * 3 * 3_500
+        assert (await rig.ask(words)).text == "read"
+        assert words in content(messages(server)[-1])
+        assert (await rig.ask("go on")).text == "on"
+        assert len(opened(rig)) == 1
+        assert server.violations == []

@@ -226,6 +226,7 @@ class Asker:
     def _failed(self, sending: _Sending, error: ProviderError, delay: float | None) -> None:
         """Records a failure, with the seconds after which it is asked again, if it is."""
         partial = sending.exchange.partial()
+        last = delay is None and error.kind != "context_exceeded"  # of that one more is told
         self._conversation.append(
             ev.LlmError(
                 req=sending.request.seq,
@@ -235,6 +236,7 @@ class Asker:
                 retry_in_s=delay,
                 partial=partial,
                 detail=error.detail if error.detail.strip() != error.message else None,
+                remedy=error.remedy if last and error.remedy else None,
             )
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq, partial=partial))

@@ -55,6 +55,8 @@ def _answer(event: ev.LlmResponse) -> str:
 def _error_text(event: ev.LlmError) -> str:
     status = f" [{event.status}]" if event.status else ""
     lines = [f"{event.kind.replace('_', ' ')}{status}: {event.message}"]
+    if event.remedy:
+        lines.append(event.remedy)
     if event.retry_in_s is not None:
         lines.append(f"asked again after {event.retry_in_s:.0f} s")
     if event.partial:

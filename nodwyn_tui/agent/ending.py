@@ -41,6 +41,7 @@ def report(run: Run, ending: Ending) -> up.RunEnded:
         requests=run.requests,
         usage=spend.summed(run.usages),
         message=ending.message,
+        told=run.failure_told,
         kind=failure_kind(failure),
         remedy=failure.remedy if isinstance(failure, ProviderError) else "",
         changed_files=tuple(sorted(run.changed_files)),

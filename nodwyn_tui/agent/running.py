@@ -20,6 +20,8 @@ class Run:
     text: str = ""
     failed: set[str] = field(default_factory=set)
     changed_files: set[str] = field(default_factory=set)
+    failure_told: bool = False
+    """An entry of the transcript says why no request is made any more."""
     _note: int = 0
     """The latest request for a handover note."""
 
@@ -28,11 +30,16 @@ class Run:
         match event:
             case ev.LlmRequest():
                 self.requests += 1
+                self.failure_told = False
                 self._note = event.seq if event.purpose == "handover" else self._note
             case ev.LlmResponse():
                 self.usages.append(event.usage)
                 self.totals = self.totals.plus(event.usage)
                 self.text = self.text if event.req == self._note else text_of(event)
+            case ev.LlmError():
+                self.failure_told = event.retry_in_s is None
+            case ev.BudgetBlocked():
+                self.failure_told = True
             case ev.ToolResult(is_error=True):
                 self.failed.add(event.call_id)
             case _:

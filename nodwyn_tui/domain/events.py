@@ -243,7 +243,8 @@ class LlmResponse(Event):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LlmError(Event):
     """A request failed; `partial` is the text that had come, for the screen only, `detail` the
-    answer as it came, cut to a few kB, where it says more than `message` (C34).
+    answer as it came, cut to a few kB, where it says more than `message` (C34); `remedy` what the
+    person can do, where it is not asked again.
     """
 
     type: ClassVar[str] = "llm.error"
@@ -254,6 +255,7 @@ class LlmError(Event):
     retry_in_s: float | None = None
     partial: str = ""
     detail: str | None = field(default=None, metadata={"omit_none": True})
+    remedy: str | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -205,13 +205,16 @@ class RetryWaiting(Record):
 
 
 class RunEnded(Record):
-    """The run is over; `message` says why where it is not 'done'; `remedy` what to do."""
+    """The run is over; `message` says why where it is not 'done', `remedy` what to do; `told` says
+    that the transcript's latest entry says the same.
+    """
 
     why: RunEndWhy
     text: str = ""
     requests: int = 0
     usage: Usage | None = None
     message: str = ""
+    told: bool = False
     kind: str = ""
     remedy: str = ""
     changed_files: tuple[str, ...] = ()

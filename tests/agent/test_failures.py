@@ -62,6 +62,11 @@ async def test_server_that_is_down_is_named_with_what_to_do(rig: Rig) -> None:
     assert "fake1" in ended.message
     assert ended.remedy
     assert rig.of(ev.UserMessage)[0].text == "go"
+    *retried, last = [told.entry for told in rig.told(up.EntryAdded) if told.entry.kind == "error"]
+    assert ended.told
+    assert last.body is not None
+    assert last.body.text.endswith(f"\n{ended.remedy}"), "the row says what to do"
+    assert all(made.body and ended.remedy not in made.body.text for made in retried)
 
 
 async def test_wrong_key_and_unknown_model_are_not_retried(rig: Rig) -> None:

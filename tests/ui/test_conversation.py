@@ -161,6 +161,23 @@ async def test_a_run_that_failed_says_why_and_what_to_do() -> None:
         assert "start it: [b]x" in stage.text()
 
 
+async def test_a_failure_that_stands_in_the_conversation_is_not_told_twice() -> None:
+    """TUI-12: once, where it happened; beside it only for who reads elsewhere."""
+    told = up.RunEnded(why="error", message="ollama: refused", remedy="start it", told=True)
+    failed = scenes.entry(900, "error", "transport: refused\nstart it")
+    many = tuple(scenes.entry(n, "note", f"note {n}") for n in range(1, 60))
+    stage = Stage(OPENED, up.EntriesLoaded(entries=many, done=True), up.RunStarted(run=1))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        stage.backend.tell(up.EntryAdded(entry=failed), told)
+        await settled(pilot)
+        assert stage.text().count("refused") == 1
+        assert "start it" in stage.text()
+        await press(pilot, "pageup", "pageup")
+        stage.backend.tell(up.RunStarted(run=2), told)
+        await settled(pilot)
+        assert "✗ ollama: refused" in stage.text()
+
+
 async def test_a_message_that_was_not_sent_stands_in_the_prompt_again() -> None:
     stage = Stage(OPENED)
     async with stage.app.run_test(size=(80, 24)) as pilot:

@@ -168,7 +168,8 @@ class Stage(Screen[None]):
             case up.RunEnded():
                 self.activity.end(event)
                 self.queue.show(self.queue.texts, running=False)
-                if event.why not in ("done", "interrupted"):
+                seen = event.told and self.transcript.viewport.following
+                if event.why not in ("done", "interrupted") and not seen:
                     self.tell("error", event.message or f"the run ended: {event.why}", event.remedy)
             case up.Queued(texts=texts):
                 self.prompt.has_waiting = bool(texts)

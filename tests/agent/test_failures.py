@@ -33,10 +33,11 @@ async def test_a_key_that_is_there_is_named_with_its_server(
 ) -> None:
     """TUI-6: a key in the environment is found; only the model is left to be named."""
     monkeypatch.setenv("GROQ_API_KEY", "not-a-key")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")  # its protocol is not spoken yet
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "not-a-key")
     setup = (await rig.open()).setup
     assert "GROQ_API_KEY is set; /model groq/MODEL" in setup
-    for word in ("OPENROUTER_API_KEY", "ANTHROPIC", "not-a-key"):
+    assert "ANTHROPIC_API_KEY is set; /model anthropic/MODEL" in setup
+    for word in ("OPENROUTER_API_KEY", "not-a-key"):
         assert word not in setup
 
 

@@ -24,6 +24,8 @@ from nodwyn_tui.store.words import Query, text_of
 
 _ROWS, _BYTES = 500, 4 << 20
 """Events read at a time: so many, or so many bytes of them and one more."""
+_LOOKED = 50
+"""Events that a search reads at a time."""
 _FAR = 2**63 - 1
 _TRIES = 4
 
@@ -89,12 +91,12 @@ class Archive:
     @property
     def count(self) -> int:
         """How many events there are, as of the last `catch_up`."""
-        return self._index.known.count
+        return self._index.known.tally.count
 
     @property
     def position(self) -> Position:
         """Where the log stands, as of the last `catch_up`."""
-        return self._index.known.position
+        return self._index.known.tally.position
 
     def event(self, seq: int) -> Event | None:
         """The event at `seq`."""
@@ -165,12 +167,16 @@ class Archive:
     def _some(self, first: int, last: int) -> Callable[[LogReader], list[Event]]:
         def read(log: LogReader) -> list[Event]:
             events: list[Event] = []
-            size = 0
+            start = end = -1
             for seq, offset, length in self._index.tables.lines(first, last, _ROWS):
-                if size > _BYTES:
+                if not events:
+                    start = end = offset
+                if offset - start > _BYTES:
                     break
+                if offset != end and self._index.known.state == "whole":
+                    log.must_be_blank(end, offset)  # else rows are missing
                 events.append(log.event(seq, offset, length))
-                size += length
+                end = offset + length
             return events
 
         return read
@@ -186,7 +192,7 @@ class Archive:
         """Looks through the next events that may hold what is searched for."""
 
         def look(log: LogReader) -> list[tuple[int, Hit | None]]:
-            rows = self._index.tables.found(query.expression, before, _ROWS)
+            rows = self._index.tables.found(query.expression, before, _LOOKED)
             return [(row[0], _hit(log.event(*row), query)) for row in rows]
 
         return look
@@ -240,7 +246,7 @@ def title_in_index(log: Path) -> str:
         if index.fits(reader):
             if reader.size - index.known.end <= _BYTES:
                 index.catch_up(reader, patient=False)
-            return index.known.title
+            return index.known.tally.title
     return ""
 
 

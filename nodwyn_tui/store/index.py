@@ -20,7 +20,7 @@ from nodwyn_tui.store import database
 from nodwyn_tui.store.folding import Folding
 from nodwyn_tui.store.following import Broken, Follower, Gaps, Placed
 from nodwyn_tui.store.position import Position
-from nodwyn_tui.store.reading import LogReader
+from nodwyn_tui.store.reading import LogReader, NotThere
 from nodwyn_tui.store.tables import Tables
 
 VERSION = 1
@@ -40,14 +40,37 @@ _NO_FILE = frozenset(
 State = Literal["whole", "broken", "scanned"]
 
 
+@dataclass(slots=True, kw_only=True)
+class Tally:
+    """What was counted of the events that were taken in; `last` is where the last one stands: the
+    offset and length of its line (bytes).
+    """
+
+    last: tuple[int, int] = (0, 0)
+    count: int = 0
+    title: str = ""
+    gaps: Gaps = field(default_factory=Gaps)
+    position: Position = field(default_factory=Position)
+
+    def add(self, placed: Placed) -> None:
+        """Counts the next one."""
+        event = placed.event
+        self.last = placed.offset, placed.length
+        self.count += 1
+        self.gaps = self.gaps.after(event)
+        self.position = self.position.after(event)
+        if isinstance(event, SessionTitle):
+            self.title = event.title
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Known:
     """What the index holds, and what it rests on.
 
     `inode`, `size` and `mtime` are the log's as it was last looked at; `end` is how much of it is
-    in the index (bytes), `last` the offset and length of the last line that is, `digest` that
-    line's SHA-256. `state`: `whole` so far; `broken`, nothing behind `end` can be taken line by
-    line; or `scanned`, the whole events of a broken log, for as long as it stays as it is.
+    in the index (bytes), `digest` the SHA-256 of the last line that is. `state`: `whole` so far;
+    `broken`, nothing behind `end` can be taken line by line; or `scanned`, the whole events of a
+    broken log, for as long as it stays as it is.
     """
 
     version: int = VERSION
@@ -55,28 +78,24 @@ class Known:
     size: int = 0
     mtime: int = 0
     end: int = 0
-    last: tuple[int, int] = (0, 0)
     digest: str = ""
     ended: bool = True
     state: State = "whole"
-    count: int = 0
-    title: str = ""
-    gaps: Gaps = field(default_factory=Gaps)
-    position: Position = field(default_factory=Position)
+    tally: Tally = field(default_factory=Tally)
 
     @property
     def last_seq(self) -> int:
         """The seq of the last event; 0 for none."""
-        return self.gaps.next_seq - 1
+        return self.tally.gaps.next_seq - 1
 
     @property
     def sound(self) -> bool:
         """Whether the log, as it was last looked at, needs no mending (ENG-5)."""
         whole = self.state == "whole" and self.end == self.size and self.ended
-        return whole and not self.gaps.missing
+        return whole and not self.tally.gaps.missing
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class _Folded:
     """What a caller's fold knows, and up to which event."""
 
@@ -159,7 +178,7 @@ class Index:
         unchanged = known.size == log.size and known.mtime == log.mtime
         if not unchanged and (known.size == log.size or known.state == "scanned"):
             return False
-        return not known.count or _digest(log.at(*known.last)) == known.digest
+        return not known.tally.count or _digest(log.at(*known.tally.last)) == known.digest
 
     def forget(self) -> None:
         """Empties the index: the log was not what it says."""
@@ -231,11 +250,10 @@ class Index:
         self.fold, self._folded = folding.new(), _Folded(version=str(folding.version))
 
     def _keep(self) -> None:
-        folded = self._folded
         if self.fold is not None:
-            folded = replace(folded, state=self.fold.state())
+            self._folded.state = self.fold.state()
         self.tables.keep(_KNOWN, _form(Known).dump_json(self.known).decode())
-        self.tables.keep(_FOLDED, _form(_Folded).dump_json(folded).decode())
+        self.tables.keep(_FOLDED, _form(_Folded).dump_json(self._folded).decode())
 
     def _clear(self) -> None:
         self.tables.clear()
@@ -261,6 +279,8 @@ class Index:
             for seq, offset, length in rows:
                 self._feed(log.event(seq, offset, length))
                 fed += length
+        if not fed:
+            raise NotThere("rows are missing")
 
     def _take_some(self, log: LogReader) -> None:
         follower = Follower(self.known.end, self.known.last_seq)
@@ -277,26 +297,18 @@ class Index:
         self._settle(log, end=follower.end, size=log.size, state=state)
 
     def _add(self, placed: Placed) -> None:
-        known, event = self.known, placed.event
-        position = known.position.after(event)
-        self.tables.add(placed, own=event.ctx not in position.inner)
-        self.known = replace(
-            known,
-            last=(placed.offset, placed.length),
-            count=known.count + 1,
-            title=event.title if isinstance(event, SessionTitle) else known.title,
-            gaps=known.gaps.after(event),
-            position=position,
-        )
+        tally = self.known.tally
+        tally.add(placed)
+        self.tables.add(placed, own=placed.event.ctx not in tally.position.inner)
         if self.fold is not None:
-            self._feed(event)
+            self._feed(placed.event)
 
     def _feed(self, event: Event) -> None:
         assert self.fold is not None
         if isinstance(event, LlmRequest):
             self.tables.add_request(event, *self.fold.start)
         self.fold.feed(event)
-        self._folded = replace(self._folded, seq=event.seq)
+        self._folded.seq = event.seq
 
     def _settle(self, log: LogReader, *, end: int, size: int, state: State = "whole") -> None:
         """Notes how far the log was read, and what the index rests on from now on."""
@@ -306,7 +318,7 @@ class Index:
             size=size,
             mtime=log.mtime if size == log.size else 0,
             end=end,
-            digest=_digest(log.at(*self.known.last)),
+            digest=_digest(log.at(*self.known.tally.last)),
             ended=not log.size or log.at(log.size - 1, 1) == b"\n",
             state=state,
         )

@@ -53,7 +53,10 @@ class LogReader:
         return reader
 
     def at(self, offset: int, length: int) -> bytes:
-        """`length` bytes from `offset` on; fewer where the log ends. Raises `StoreError`."""
+        """`length` bytes from `offset` on. Raises `NotThere` where the log has none."""
+        end = offset + length
+        if not 0 <= offset <= end or (end > self.size and end > os.fstat(self._fd).st_size):
+            raise NotThere(f"no bytes {offset} to {end}")
         try:
             data = os.pread(self._fd, length, offset)
             while 0 < len(data) < length and (more := self._more(offset, length, len(data))):
@@ -71,6 +74,11 @@ class LogReader:
         if event.seq != seq:
             raise NotThere(f"seq {event.seq} at byte {offset}, not {seq}")
         return event
+
+    def must_be_blank(self, start: int, end: int) -> None:
+        """Raises `NotThere` if something stands between two places."""
+        if self.at(start, end - start).strip():
+            raise NotThere(f"something stands at byte {start}")
 
     def lines(self, start: int) -> Iterator[tuple[int, bytes]]:
         """Each line from the byte `start` on and where it stands; the last may lack its end."""

@@ -35,7 +35,7 @@ _UNSPACED = (
 )
 """Scripts that put no space between words: there each character is a word."""
 _RUN = re.compile(rf"[{_UNSPACED}]|[^\W_{_UNSPACED}]+")
-_PART = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z][a-z0-9]+")
+_PART = re.compile(r"[A-Z](?:[A-Z]*(?![a-z])[0-9]*|[a-z0-9]+)")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ASKED = 20
 """Of how many terms the index is asked; the texts are looked through for all."""

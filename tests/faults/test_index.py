@@ -93,7 +93,17 @@ HARMS: dict[str, Callable[[Path], None]] = {
     ),
     "places that are wrong": statements("UPDATE events SET offset=offset+1"),
     "places beyond the end": statements("UPDATE events SET offset=offset+1000000"),
+    "lengths beyond all memory": statements("UPDATE events SET length=length+1000000000000000"),
+    "lengths below nothing": statements("UPDATE events SET length=-length"),
+    "last line nowhere": statements(
+        "UPDATE facts SET value=json_set(value, '$.tally.last[1]', 1000000000000000)"
+        " WHERE name='known'"
+    ),
     "events exchanged": statements("UPDATE events SET offset=0, length=9 WHERE seq=5"),
+    "rows are missing": statements("DELETE FROM events WHERE seq BETWEEN 30 AND 40"),
+    "rows are missing, and the fold": statements(
+        "DELETE FROM events WHERE seq > 30", "DELETE FROM facts WHERE name='folded'"
+    ),
     "open to others": lambda path: path.chmod(0o644),
 }
 

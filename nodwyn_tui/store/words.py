@@ -3,7 +3,7 @@
 The index holds words, not the text: that is read from the log again, so it stands on the disk once.
 A word is a run of letters and digits, or a part of one (`Sessions` of `listSessions`), and is found
 by its beginning. Measured on 46 MB of program text, such an index takes a tenth of what it covers
-and 1.3 s; one of trigrams, which would find the middle of a word too, nearly four tenths and 5.1 s.
+and 1.6 s; one of trigrams, which would find the middle of a word too, nearly four tenths and 4.9 s.
 """
 
 import re

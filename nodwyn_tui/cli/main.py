@@ -22,6 +22,7 @@ commands:
   nodwyn lab PATH…           recorded sessions under other policies; see nodwyn lab --help
   nodwyn sessions list       the sessions of this workspace
   nodwyn sessions search T   what was said in them, with --all in those of all workspaces
+  nodwyn auth list           where each server's key is kept; set and remove one
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
 4 the provider refused or failed, 5 blocked, 130 interrupted
@@ -102,6 +103,12 @@ def _sessions(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _auth(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.auth import run
+
+    return run(arguments)
+
+
 def _worker(_arguments: Sequence[str]) -> int:
     from nodwyn_tui.link.pipe import serve
     from nodwyn_tui.wiring import work
@@ -116,5 +123,6 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "cache": _cache,
     "lab": _lab,
     "sessions": _sessions,
+    "auth": _auth,
     "_worker": _worker,
 }

@@ -5,12 +5,15 @@ locale's own letters. Nothing else here writes to standard output or standard er
 import json
 import re
 import sys
+import warnings
 from typing import TextIO
 
-from nodwyn_tui.errors import StoreError
+from nodwyn_tui.errors import StoreError, UsageError
 
 _ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """What acts on a terminal, or turns the writing direction. Joiners within words stay."""
+
+_LONGEST_SECRET = 64 * 1024
 
 
 def inert(text: str) -> str:
@@ -50,6 +53,28 @@ def confirmed(question: str) -> bool:
         return False
     tell(f"{question} [y/N]")
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def secret(question: str) -> str:
+    """What a person types without its being shown, or all of standard input. `UsageError` where the
+    terminal would show it.
+    """
+    import getpass
+
+    if sys.stdin is None:
+        raise UsageError("standard input is closed; nobody can be asked")
+    if not sys.stdin.isatty():
+        return sys.stdin.read(_LONGEST_SECRET)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", getpass.GetPassWarning)
+            return getpass.getpass(question)
+    except getpass.GetPassWarning as error:
+        raise UsageError(
+            "this terminal would show what is typed; give it as standard input"
+        ) from error
+    except EOFError:
+        return ""
 
 
 def reader_left() -> None:

@@ -4,21 +4,21 @@ The file names the place; the key itself stands in this process's memory only.
 """
 
 import asyncio
-import importlib
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
+from nodwyn_tui.config.keychain import Keychain
+from nodwyn_tui.config.problems import shown_place
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.system import processes
 from nodwyn_tui.system.processes import CannotStart, Process
 
-CREDENTIAL_FORMS = "env:NAME | keyring:NAME | file:PATH | command:…"
-KEYRING_SERVICE = "nodwyn"
+CREDENTIAL_FORMS = "env:NAME | keyring:NAME | file:PATH | command:PROGRAM ARGUMENTS"
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
@@ -28,6 +28,8 @@ _ROUNDS = 3
 
 COMMAND_SECONDS = 60.0
 """Long enough to unlock a password store."""
+
+NO_SHELL = "No shell reads it: where it needs one, write command:sh -c '…'"
 
 
 def credential_fault(text: str) -> str:
@@ -39,6 +41,8 @@ def credential_fault(text: str) -> str:
         return f"{kind}: names nothing"
     if kind == "env" and not _VARIABLE.fullmatch(rest.strip()):
         return "env: is followed by something that is not a variable's name"
+    if kind == "command" and not _words(rest):
+        return "command: is followed by no command: a quote in it has no end"
     return ""
 
 
@@ -57,8 +61,9 @@ class Credentials:
     """
 
     def __init__(self, environment: Environment, folder: Path) -> None:
-        self._environment, self._folder = environment, folder
+        self._environment = environment
         self._seen: set[str] = set()
+        self.keychain = Keychain(folder)
 
     async def resolve(self, server_name: str, server: ServerSettings) -> str:
         """The server's key, '' where it names no credential; a `ConfigError` says what to do."""
@@ -66,17 +71,15 @@ class Credentials:
             return ""
         kind, _, rest = server.credential.partition(":")
         name = rest.strip()
+        named = shown_place(name)
         match kind:
             case "env":
                 text = self._environment.get(name)
-                where, remedy = f"the variable {name}", f"export {name}=… and start again"
-            case "keyring":
-                text = await asyncio.to_thread(_from_keyring, name)
-                remedy = f"store it: python -m keyring set {KEYRING_SERVICE} {name}"
-                where = f"the keyring's entry {name!r} of {KEYRING_SERVICE!r}"
-            case "file":
-                text = self._from_file(name)
-                where, remedy = f"the file {name}", "write the key into it"
+                where, remedy = f"the variable {named}", f"export {named}=… and start again"
+            case "keyring" | "file":
+                text = await asyncio.to_thread(self.keychain.read, f"{kind}:{name}")
+                where = f"the {kind} {named}" if kind == "file" else f"the keyring's entry {named}"
+                remedy = f"`nodwyn auth set {server_name}` puts one there"
             case "command":
                 text = await self._from_command(name)
                 where, remedy = "the command's output", "make the command print the key"
@@ -84,9 +87,15 @@ class Credentials:
                 raise ConfigError(f"server {server_name!r}: {credential_fault(server.credential)}")
         key = clean_key(text, where)
         if not key:
-            raise ConfigError(f"server {server_name!r} needs a key, but {where} is empty; {remedy}")
-        self._seen.add(key)
+            raise ConfigError(
+                f"server {server_name!r} needs a key, but {where} holds none; {remedy}"
+            )
+        self.remember(key)
         return key
+
+    def remember(self, *keys: str) -> None:
+        """Keys that came by another way."""
+        self._seen.update(keys)
 
     def held(self, servers: Iterable[ServerSettings] = ()) -> frozenset[str]:
         """Every key this process knows: those resolved, and whatever key variables hold."""
@@ -94,27 +103,23 @@ class Credentials:
         raw = {value.strip() for value in variables}
         return frozenset(self._seen | raw | {_unwrapped(value) for value in raw}) - {""}
 
-    def _from_file(self, name: str) -> str:
-        try:
-            path = self._folder / Path(name).expanduser()
-            with path.open("rb") as stream:
-                return stream.read(_LARGEST_KEY).decode("utf-8")
-        except (OSError, RuntimeError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise ConfigError(f"the key file {name} cannot be read: {reason}") from error
-        except UnicodeDecodeError as error:
-            raise ConfigError(
-                f"the key file {name} is not text; it should hold the key alone"
-            ) from error
-
     async def _from_command(self, command: str) -> str:
-        # Errors are thrown away: the key is what stands on the standard output alone.
-        program = ["/bin/sh", "-c", f"exec 2>/dev/null\n{command}"]
-        variables = self._environment.variables
+        """What a program prints. No shell reads the command, and what the program says of errors is
+        thrown away: a key may stand in it.
+        """
+        program, *arguments = _words(command)
         try:
-            process = await processes.start(program, folder=Path.home(), environment=variables)
+            process = await processes.start(
+                [_at_home(program), *arguments],
+                folder=Path.home(),
+                environment=self._environment.variables,
+                errors="dropped",
+            )
         except CannotStart as error:
-            raise ConfigError(f"the command for the key cannot be run: {error}") from error
+            why = getattr(error.__cause__, "strerror", None) or "its folder is not there"
+            raise ConfigError(
+                f"the command for the key cannot be run: {why}. {NO_SHELL}"
+            ) from error
         try:
             async with asyncio.timeout(COMMAND_SECONDS):
                 output = await _output(process)
@@ -129,7 +134,8 @@ class Credentials:
             process.close()
         if code:
             raise ConfigError(
-                f"the command for the key failed with exit code {code}; run it by hand to see why"
+                f"the command for the key failed with exit code {code}; run it by hand to see why."
+                f" {NO_SHELL}"
             )
         return output.decode("utf-8", "replace")
 
@@ -166,14 +172,16 @@ def _unwrapped(text: str) -> str:
     return key.strip()
 
 
-def _from_keyring(name: str) -> str:
-    # Loaded only where asked for: it brings a message bus along.
-    keyring: Any = importlib.import_module("keyring")
-    errors: Any = importlib.import_module("keyring.errors")
+def _words(command: str) -> list[str]:
+    """A command's words, their quotes taken off; none where a quote has no end."""
     try:
-        return keyring.get_password(KEYRING_SERVICE, name) or ""
-    except errors.KeyringError as error:
-        raise ConfigError(
-            f"the keyring cannot be asked for {name!r} ({type(error).__name__}); unlock it, or use "
-            "env: or file: as the credential"
-        ) from error
+        return shlex.split(command)
+    except ValueError:
+        return []
+
+
+def _at_home(program: str) -> str:
+    try:
+        return str(Path(program).expanduser()) if program.startswith("~") else program
+    except RuntimeError:  # no such home folder: then it will not be found
+        return program

@@ -54,6 +54,14 @@ def shown(path: KeyPath, value: Any) -> str:
             return str(value)
 
 
+def shown_place(name: str) -> str:
+    """The name of a variable, a file or an entry for a message, unless somebody may have put the
+    key itself in its stead.
+    """
+    plain = "/" in name or "\\" in name or name.isupper() or not _KEY_LIKE.search(name)
+    return name if plain and name.isprintable() else "(its name is not shown: it may be a key)"
+
+
 def _shown_text(text: str) -> str:
     if _KEY_LIKE.search(text):
         return f"text of {len(text)} characters"

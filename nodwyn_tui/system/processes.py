@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from nodwyn_tui.errors import NodwynError
 
@@ -28,6 +29,8 @@ _KILL_S = 1.0
 """Seconds in which a killed process is gone; one that waits for a broken disk may not be."""
 
 _PROC = Path("/proc")
+
+_ERRORS = {"merged": asyncio.subprocess.STDOUT, "dropped": asyncio.subprocess.DEVNULL}
 
 
 class CannotStart(NodwynError):
@@ -116,9 +119,11 @@ async def start(
     environment: Mapping[str, str],
     mark: str = "",
     keep: Sequence[int] = (),
+    errors: Literal["merged", "dropped"] = "merged",
 ) -> Process:
     """Starts a program in a session of its own. `environment` is all it gets, with `mark` as
-    `MARK`; the descriptors in `keep` stay open in it. Raises `CannotStart`.
+    `MARK`; the descriptors in `keep` stay open in it; its `errors` stand in its output, or nowhere.
+    Raises `CannotStart`.
     """
     reader, writer = os.pipe()
     try:
@@ -128,7 +133,7 @@ async def start(
             env={**environment, MARK: mark},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=writer,
-            stderr=asyncio.subprocess.STDOUT,
+            stderr=_ERRORS[errors],
             start_new_session=True,
             pass_fds=tuple(keep),
         )

@@ -3,15 +3,13 @@
 import secrets
 from pathlib import Path
 
-import keyring
-import keyring.backend
-import keyring.errors
 import pytest
 
 from nodwyn_tui.config.credentials import Credentials, clean_key, credential_fault, variable_names
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError
+from tests.fakes.keyring_file import FileRing
 
 KEY = "sk-test-0000"
 
@@ -24,6 +22,12 @@ def server(credential: str) -> ServerSettings:
 
 def credentials(folder: Path, **variables: str) -> Credentials:
     return Credentials(environment_of(variables), folder)
+
+
+def key_file(path: Path, content: bytes) -> None:
+    """A file of the person's alone."""
+    path.touch(mode=0o600)
+    path.write_bytes(content)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +48,7 @@ def credentials(folder: Path, **variables: str) -> Credentials:
 )
 async def test_what_stands_around_a_key_is_taken_off(given: str, tmp_path: Path) -> None:
     """C71: by variable and by file."""
-    (tmp_path / "key").write_bytes(given.encode())
+    key_file(tmp_path / "key", given.encode())
     by_variable = await credentials(tmp_path, K=given).resolve("s", server("env:K"))
     by_file = await credentials(tmp_path).resolve("s", server("file:key"))
     assert by_variable == by_file == KEY
@@ -71,21 +75,23 @@ def test_a_sign_no_header_can_hold_is_named_by_position(given: str, words: str) 
 
 async def test_a_missing_key_says_what_to_do(tmp_path: Path) -> None:
     keys = credentials(tmp_path, BLANK=" \n")
-    (tmp_path / "empty").touch()
+    key_file(tmp_path / "empty", b"")
     for word, remedy in (
         ("env:NONE", "export NONE="),
         ("env:BLANK", "export BLANK="),
-        ("file:none", "cannot be read: No such file"),
-        ("file:empty", "write the key into it"),
+        ("file:none", "the file none holds none; `nodwyn auth set groq` puts one there"),
+        ("file:empty", "the file empty holds none; `nodwyn auth set groq` puts one there"),
     ):
         with pytest.raises(ConfigError, match=remedy):
             await keys.resolve("groq", server(word))
-    (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
+    key_file(tmp_path / "binary", b"\xff\xfe\x00")
     with pytest.raises(ConfigError, match="is not text"):
         await keys.resolve("groq", server("file:binary"))
 
 
-@pytest.mark.parametrize("word", ["plain", "env:", "env: ", "env:a-b", "http://x", "Env:A"])
+@pytest.mark.parametrize(
+    "word", ["plain", "env:", "env: ", "env:a-b", "http://x", "Env:A", "command:pass 'show x"]
+)
 def test_what_names_no_place_is_refused(word: str) -> None:
     assert credential_fault(word)
 
@@ -106,7 +112,7 @@ async def test_a_key_in_place_of_its_place_is_never_sent(tmp_path: Path) -> None
 
 
 async def test_a_home_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read"):
+    with pytest.raises(ConfigError, match="holds none"):
         await credentials(tmp_path).resolve("s", server("file:~no-such-user-here/key"))
 
 
@@ -115,19 +121,41 @@ async def test_no_credential_is_no_key(tmp_path: Path) -> None:
 
 
 async def test_a_command_gives_the_key(tmp_path: Path) -> None:
-    """Its standard output alone, by the shell, with the person's own environment."""
+    """Its standard output alone, with the person's own environment."""
     keys = credentials(tmp_path, PATH="/usr/bin:/bin", TAIL="0000")
-    command = 'command: echo careful >&2; echo "Bearer sk-test-$TAIL" | head -1'
-    assert await keys.resolve("s", server(command)) == KEY
+    script = 'echo careful >&2; echo "Bearer sk-test-$TAIL" | head -1'
+    assert await keys.resolve("s", server(f"command:sh -c '{script}'")) == KEY
     assert keys.held() == {KEY}
+
+
+async def test_no_shell_reads_the_command(tmp_path: Path) -> None:
+    """SEC-1: what would be a second command, a file or a variable to a shell is text to it."""
+    made = tmp_path / "made"
+    keys = credentials(tmp_path, PATH="/usr/bin:/bin", HOME="/nowhere")
+    command = f"command:echo a;touch${{IFS}}{made}>{made}|$HOME`id`"
+    wanted = f"a;touch${{IFS}}{made}>{made}|$HOME`id`"
+    assert await keys.resolve("s", server(command)) == wanted
+    assert not made.exists()
+
+
+async def test_a_program_in_the_home_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And its words in quotes."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    program = tmp_path / "my key"
+    program.write_text('#!/bin/sh\nprintf %s "$1"\n')
+    program.chmod(0o700)
+    keys = credentials(tmp_path, PATH="/usr/bin:/bin")
+    assert await keys.resolve("s", server("command:'~/my key' sk-test-0000")) == KEY
 
 
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        ("echo sk-oops; exit 3", "exit code 3; run it by hand"),
+        ("sh -c 'echo sk-oops; echo sk-oops >&2; exit 3'", "exit code 3; run it by hand"),
         ("true", "make the command print the key"),
-        ("no-such-program", "exit code 127"),
+        ("no-such-program-sk-oops", "cannot be run: No such file or directory. No shell reads it"),
         ("sleep 30", "within 0 seconds"),
     ],
 )
@@ -141,41 +169,33 @@ async def test_a_command_that_gives_no_key(
     assert "oops" not in str(caught.value)
 
 
-class Ring(keyring.backend.KeyringBackend):
-    """A keyring in memory, as the real library takes it."""
-
-    priority = 1  # type: ignore[assignment]
-
-    def get_password(self, service: str, username: str) -> str | None:
-        if username == "locked":
-            raise keyring.errors.KeyringLocked("locked")
-        return KEY if (service, username) == ("nodwyn", "mine") else None
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        raise NotImplementedError
-
-    def delete_password(self, service: str, username: str) -> None:
-        raise NotImplementedError
+@pytest.mark.parametrize(
+    "credential", ["env:{}", "file:{}", "keyring:{}", "command:{}", "command:{} x"]
+)
+async def test_a_key_behind_the_name_of_a_kind_is_not_shown(
+    tmp_path: Path, ring: FileRing, credential: str
+) -> None:
+    """SEC-1: it stands where a place's name belongs."""
+    key = f"sk-{secrets.token_hex(20)}".replace("-", "_" if credential.startswith("env") else "-")
+    with pytest.raises(ConfigError) as caught:
+        await credentials(tmp_path, PATH="/bin").resolve("s", server(credential.format(key)))
+    assert key[3:] not in str(caught.value)
 
 
-async def test_the_keyring_gives_the_key(tmp_path: Path) -> None:
-    before = keyring.get_keyring()
-    keyring.set_keyring(Ring())
-    try:
-        keys = credentials(tmp_path)
-        assert await keys.resolve("s", server("keyring:mine")) == KEY
-        with pytest.raises(ConfigError, match="keyring set nodwyn other"):
-            await keys.resolve("s", server("keyring:other"))
-        with pytest.raises(ConfigError, match="unlock it"):
-            await keys.resolve("s", server("keyring:locked"))
-    finally:
-        keyring.set_keyring(before)
+async def test_the_keyring_gives_the_key(tmp_path: Path, ring: FileRing) -> None:
+    ring.set_password("nodwyn", "mine", KEY)
+    keys = credentials(tmp_path)
+    assert await keys.resolve("s", server("keyring:mine")) == KEY
+    with pytest.raises(ConfigError, match="entry other holds none; `nodwyn auth set s`"):
+        await keys.resolve("s", server("keyring:other"))
+    with pytest.raises(ConfigError, match="unlock it"):
+        await keys.resolve("s", server("keyring:locked"))
 
 
 async def test_every_key_that_was_seen_is_held_for_redaction(tmp_path: Path) -> None:
     """SEC-1: resolved keys, and those of variables that any server names, used or not."""
     kept, usual, own = (secrets.token_hex(16) for _ in range(3))
-    (tmp_path / "key").write_text(kept)
+    key_file(tmp_path / "key", kept.encode())
     keys = credentials(tmp_path, OPENAI_API_KEY=f"Bearer {usual}\n", OWN=own)
     await keys.resolve("s", server("file:key"))
     held = keys.held([server("env:OWN"), server("keyring:none")])

@@ -1,0 +1,57 @@
+"""The settings as the command line finds them, for the commands that look after them."""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from nodwyn_tui.cli import output
+from nodwyn_tui.config.credentials import Credentials
+from nodwyn_tui.config.environment import Environment, read_environment
+from nodwyn_tui.config.files import Loaded, load_settings
+from nodwyn_tui.config.paths import find_paths
+from nodwyn_tui.config.schema import ServerSettings
+from nodwyn_tui.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configured:
+    """What a command finds. `problems` were told when it was read."""
+
+    environment: Environment
+    loaded: Loaded
+    credentials: Credentials
+
+    @property
+    def file(self) -> Path:
+        """Where the settings are saved."""
+        return self.loaded.file
+
+    def server(self, name: str) -> ServerSettings:
+        """A server's settings; `UsageError` for one that is not there."""
+        found = self.loaded.servers.get(name)
+        if found is None:
+            known = ", ".join(self.loaded.servers)
+            raise UsageError(
+                f"no server is called {name!r}; there are {known}. Another one needs an entry"
+                f" [servers.NAME] with provider and base_url in {self.file}"
+            )
+        return found
+
+
+def config_option(parser: argparse.ArgumentParser) -> None:
+    """`--config`, as other commands have it."""
+    parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
+
+
+def configured(config_file: str) -> Configured:
+    """Reads the settings, and tells what is wrong in them."""
+    environment = read_environment()
+    paths = find_paths(environment, config_file)
+    loaded = load_settings(paths.config_file, environment)
+    for problem in loaded.problems:
+        output.tell(f"warning: {problem.text}")
+    return Configured(
+        environment=environment,
+        loaded=loaded,
+        credentials=Credentials(environment, paths.config_file.parent),
+    )

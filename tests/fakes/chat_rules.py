@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from openai.types.chat.completion_create_params import CompletionCreateParams
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter
 
 from tests.fakes.pairing import order_problems, pairing_problems
+from tests.fakes.sdk_types import type_problems
 
 Flavour = Literal["compatible", "openai", "cerebras", "deepseek", "vllm"]
 
@@ -63,42 +64,12 @@ def _type_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
         else message
         for message in body.get("messages") or []
     ]
-    try:
-        _exhaust(_adapter().validate_python(plain))
-    except ValidationError as error:
-        yield _most_telling(error)
+    yield from type_problems(_adapter(), plain)
 
 
 @functools.cache
 def _adapter() -> TypeAdapter[Any]:
     return TypeAdapter(CompletionCreateParams, config=ConfigDict(extra="forbid"))
-
-
-def _most_telling(error: ValidationError) -> str:
-    """A value that fits no arm of a union fails all of them: the one of its own role, or the one
-    it nearly fits, tells most.
-    """
-    arms: dict[tuple[Any, ...], list[Any]] = {}
-    for found in error.errors():
-        arms.setdefault(found["loc"][:2], []).append(found)
-
-    def distance(problems: list[Any]) -> tuple[bool, int]:
-        marks = {"role", "stream"}
-        other = any(p["type"] == "literal_error" and p["loc"][-1] in marks for p in problems)
-        return other, len(problems)
-
-    nearest = min(arms.values(), key=distance)[-1]
-    return f"{'.'.join(map(str, nearest['loc']))}: {nearest['msg']}"
-
-
-def _exhaust(value: Any) -> None:
-    """Walks what was validated: pydantic looks into its lazy lists only then."""
-    if isinstance(value, Mapping):
-        for item in value.values():
-            _exhaust(item)
-    elif isinstance(value, list | tuple | Iterator):
-        for item in value:
-            _exhaust(item)
 
 
 def _message_problems(message: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:

@@ -83,7 +83,8 @@ class ProviderError(NodwynError):
 
     `kind` is one of `ErrorKind`; `message` holds the provider's own words, already redacted and in
     one line; `remedy` says what the person can do; `retry_after_s` is the server's lower bound in
-    seconds, if it gave one; `detail` is the body as it came, cut to a few kB, for the log.
+    seconds, if it gave one; `passing` its word on whether asking again may help, `None` if it gave
+    none; `detail` is the body as it came, cut to a few kB, for the log.
     """
 
     exit_code = 4
@@ -97,11 +98,13 @@ class ProviderError(NodwynError):
         status: int | None = None,
         remedy: str = "",
         retry_after_s: float | None = None,
+        passing: bool | None = None,
         detail: str = "",
     ) -> None:
         self.kind: ErrorKind = kind
         self.message, self.server, self.status = message, server, status
         self.remedy, self.retry_after_s, self.detail = remedy, retry_after_s, detail
+        self.passing = passing
         where = f"{server}: " if server else ""
         code = f" [{status}]" if status else ""
         what = kind.replace("_", " ")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypedDict
+from urllib.parse import quote
 
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.errors import ProviderError
@@ -56,18 +57,21 @@ class Catalogue:
     def __init__(self, client: Client) -> None:
         self._client = client
         self._is_ollama = client.endpoint.provider == "ollama"
+        self._is_anthropic = client.endpoint.provider == "anthropic"
 
     async def models(self) -> list[ModelListing]:
         """The models, in the server's order."""
         if self._is_ollama:
             return ollama_models(await self._client.get_json("/api/tags"))
-        return listed_models(await self._client.get_json("/models"))
+        return listed_models(await self._listing())
 
     async def facts(self, model: str) -> ModelFacts:
         """What the server says about one model."""
         if self._is_ollama:
             return ollama_facts(await self._client.post_json("/api/show", {"model": model}))
-        listing = await self._client.get_json("/models")
+        if self._is_anthropic and (entry := await self._entry(model)):
+            return listed_facts(entry)
+        listing = await self._listing()
         facts = next((found.facts for found in listed_models(listing) if found.id == model), None)
         if facts is None:
             return ModelFacts()
@@ -76,6 +80,23 @@ class Catalogue:
     async def loaded_context(self, model: str) -> int | None:
         """The context that Ollama holds the model with right now, `None` if it is not loaded."""
         return ollama_loaded(await self._client.get_json("/api/ps"), model)
+
+    async def _listing(self) -> Json:
+        # Anthropic's comes by pages of twenty unless more are asked for.
+        path = "/v1/models?limit=1000" if self._is_anthropic else "/models"
+        return await self._client.get_json(path)
+
+    async def _entry(self, model: str) -> Mapping[str, Json] | None:
+        """What Anthropic's API says of one model; `None` on servers that only speak its protocol,
+        and have no such address.
+        """
+        try:
+            entry = await self._client.get_json(f"/v1/models/{quote(model, safe='')}")
+        except ProviderError as error:
+            if error.kind in {"authentication", "permission", "transport", "timeout"}:
+                raise
+            return None
+        return entry if isinstance(entry, Mapping) and _text(entry, "id") else None
 
     async def _props(self) -> Json:
         try:
@@ -123,9 +144,13 @@ def ollama_loaded(ps: Json, model: str) -> int | None:
 
 
 def listed_models(listing: Json) -> list[ModelListing]:
-    """The models of a chat-completions server's `/models`: OpenRouter's, vLLM's, llama.cpp's."""
+    """The models of a server's `/models`: OpenRouter's, vLLM's, llama.cpp's, Anthropic's."""
     return [
-        ModelListing(id=model, name=_text(entry, "name") or model, facts=listed_facts(entry))
+        ModelListing(
+            id=model,
+            name=_text(entry, "name") or _text(entry, "display_name") or model,
+            facts=listed_facts(entry),
+        )
         for entry in _items(listing, "data")
         if (model := _text(entry, "id"))
     ]
@@ -136,10 +161,15 @@ _CONTEXTS = (
     ("context_length",),
     ("max_model_len",),
     ("context_window",),
+    ("max_input_tokens",),
     ("meta", "n_ctx"),
     ("meta", "n_ctx_train"),
 )
-_REPLIES = (("top_provider", "max_completion_tokens"), ("max_completion_tokens",))
+_REPLIES = (
+    ("top_provider", "max_completion_tokens"),
+    ("max_completion_tokens",),
+    ("max_tokens",),
+)
 
 
 def listed_facts(entry: Mapping[str, Json]) -> ModelFacts:
@@ -159,9 +189,17 @@ def listed_facts(entry: Mapping[str, Json]) -> ModelFacts:
         prices=prices,
         prices_from="/models pricing" if prices else "",
         tools="tools" in supported if isinstance(supported, list) else None,
-        thinking="reasoning" in supported if isinstance(supported, list) else None,
-        images="image" in inputs if isinstance(inputs, list) else None,
+        thinking="reasoning" in supported
+        if isinstance(supported, list)
+        else _supports(entry, "thinking"),
+        images="image" in inputs if isinstance(inputs, list) else _supports(entry, "image_input"),
     )
+
+
+def _supports(entry: Mapping[str, Json], capability: str) -> bool | None:
+    """What Anthropic's listing says of a capability."""
+    found = _at(entry, "capabilities", capability, "supported")
+    return found if isinstance(found, bool) else None
 
 
 def with_props(facts: ModelFacts, props: Json) -> ModelFacts:

@@ -36,6 +36,8 @@ REMEDIES: Mapping[ErrorKind, str] = {
 """What the person can do about a kind of error where nothing better is known."""
 
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
+_PASSING = {"true": True, "false": False}
+"""The values of `x-should-retry`."""
 _NESTING = 8
 """How often an error may be wrapped in another; gateways wrap what they were told."""
 
@@ -116,6 +118,7 @@ def from_response(
         words = _Words(f"{_phrase(status)}, with nothing else said, from {address}", words.codes)
     error = _error(words, status, detail=detail)
     error.retry_after_s = retry_after(headers, error.message, now)
+    error.passing = _PASSING.get(headers.get("x-should-retry", "").strip().lower())
     return error
 
 
@@ -170,6 +173,7 @@ def at_server(
         status=error.status,
         remedy=remedy or error.remedy or REMEDIES[error.kind].format(server=server),
         retry_after_s=error.retry_after_s,
+        passing=error.passing,
         detail=redact(error.detail),
     )
 
@@ -247,9 +251,11 @@ def _from_object(value: Mapping[str, Json], depth: int) -> _Words:
             found = words
             break
     codes = found.codes + tuple(
-        str(value[key])
-        for key in ("code", "type", "error_type", "status")
-        if isinstance(value.get(key), str | int) and not isinstance(value[key], bool)
+        str(holder[key])
+        for holder in (value.get("details"), value)
+        if isinstance(holder, Mapping)
+        for key in ("error_code", "code", "type", "error_type", "status")
+        if isinstance(holder.get(key), str | int) and not isinstance(holder[key], bool)
     )
     text, field = found.text, found.field or _field(value)
     metadata = value.get("metadata")

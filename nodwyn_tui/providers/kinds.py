@@ -14,6 +14,11 @@ _CODES: Mapping[str, ErrorKind] = {
     "insufficient_quota": "permission",
     "payment_required": "permission",
     "billing_error": "permission",
+    "contract_spend_limit_reached": "permission",
+    "enforced_spend_limit_reached": "permission",
+    "linked_organization_spend_limit_reached": "permission",
+    "linked_organization_billing_unavailable": "permission",
+    "organization_on_hold": "permission",
     "permission_error": "permission",
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
@@ -65,6 +70,7 @@ _BUSY = re.compile(
 _FLAGGED = re.compile(
     r"flagged|moderation|content (?:management )?policy|safety system", re.IGNORECASE
 )
+_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
 _KEY = re.compile(
     r"(?:invalid|incorrect|expired).{0,20}api.?key|api.?key.{0,20}not valid", re.IGNORECASE
 )
@@ -93,6 +99,8 @@ def _by_strong_words(status: int | None, text: str) -> ErrorKind | None:
         return "context_exceeded"
     if status in {None, 400} and _KEY.search(text):
         return "authentication"
+    if status in {None, 400} and _CREDIT.search(text):
+        return "permission"
     if status in {None, 400, 403} and _FLAGGED.search(text):
         return "refused_content"
     return None

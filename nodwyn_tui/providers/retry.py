@@ -23,12 +23,14 @@ def delay(error: ProviderError, attempt: int, jitter: float) -> float | None:
     """Seconds to wait before asking again, `None` to give up.
 
     `attempt` counts the failures of this kind in this step from 1; `jitter` is from 0 to 1 and
-    handed in. What the server asked for is a lower bound, however long (C33). A stream without an
-    end is asked again once, at once (PRV-8); refusals never.
+    handed in. What the server asked for is a lower bound, however long (C33), and its word on
+    whether the failure passes outranks its kind. A stream without an end is asked again once, at
+    once (PRV-8); refusals never.
     """
     if error.kind == "incomplete_stream":
         return 0.0 if attempt == 1 else None
-    if error.kind not in _PASSING or attempt >= TRIES:
+    passes = error.kind in _PASSING if error.passing is None else error.passing
+    if not passes or attempt >= TRIES:
         return None
     backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S)
     spread = backoff * (0.5 + jitter)

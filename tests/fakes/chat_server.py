@@ -68,7 +68,7 @@ class ChatServer(FakeServer):
     def listing(self, request: Received) -> tuple[int, Any] | None:
         if refused := self._unauthorised(request):
             return refused
-        match request.path:
+        match request.path.partition("?")[0]:
             case "/v1/models":
                 entry = {"id": self.model, "object": "model", "created": 1, "owned_by": "fake"}
                 more = self._entry or {"context_length": self.context}

@@ -16,6 +16,7 @@ from nodwyn_tui.providers.catalogue import (
     ollama_models,
     with_props,
 )
+from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.script import say
@@ -180,3 +181,67 @@ async def test_over_the_wire_from_ollama() -> None:
             await us.catalogue.facts("another")
         await us.aclose()
     assert caught.value.kind == "not_found"
+
+
+CLAUDE = {
+    "type": "model",
+    "id": "claude-x",
+    "display_name": "Claude X",
+    "max_input_tokens": 1_000_000,
+    "max_tokens": 128_000,
+    "capabilities": {
+        "image_input": {"supported": True},
+        "thinking": {"supported": False, "types": {}},
+    },
+}
+
+
+def test_anthropics_listing() -> None:
+    expected = ModelFacts(
+        context=1_000_000,
+        context_from="/models max_input_tokens",
+        max_output=128_000,
+        max_output_from="/models max_tokens",
+        thinking=False,
+        images=True,
+    )
+    assert listed_models({"data": [CLAUDE]}) == [
+        ModelListing(id="claude-x", name="Claude X", facts=expected)
+    ]
+    assert listed_facts({**CLAUDE, "capabilities": None}).images is None
+
+
+async def test_anthropics_catalogue_asks_for_the_model_itself() -> None:
+    """PRV-11, PRV-16: with the key and the version; a base URL with /v1 is the same place."""
+    key = "k" * 20
+    with AnthropicServer(key=key, auth="x-api-key") as server:
+        for base in (server.base_url, f"{server.base_url}/v1"):
+            there = provider(base, "anthropic", secret=key, auth="x-api-key")
+            facts = await there.catalogue.facts("test-model")
+            assert (facts.context, facts.max_output, facts.images) == (200_000, 64_000, True)
+            assert [each.name for each in await there.catalogue.models()] == ["Test Model"]
+            assert await there.catalogue.facts("a/model we: do not have") == ModelFacts()
+            await there.aclose()
+        versions = {request.headers["anthropic-version"] for request in server.requests}
+        paths = {request.path for request in server.requests}
+    assert versions == {"2026-10-21"}
+    assert "/v1/models/a%2Fmodel%20we%3A%20do%20not%20have" in paths
+
+
+async def test_a_server_that_only_speaks_anthropics_protocol_has_a_listing() -> None:
+    """llama.cpp: no address for one model; what it says of itself stands beside."""
+    entry = {"owned_by": "llamacpp", "meta": {"n_ctx_train": 32_768}}
+    with ChatServer(entry=entry, props=True, context=4096) as server:
+        there = provider(server.base_url, "anthropic")
+        facts = await there.catalogue.facts("test-model")
+        await there.aclose()
+    assert (facts.context, facts.context_from) == (4096, "/props default_generation_settings.n_ctx")
+
+
+async def test_a_key_that_is_refused_is_said_at_once() -> None:
+    with AnthropicServer(key="k" * 20) as server:
+        there = provider(server.base_url, "anthropic")
+        with pytest.raises(ProviderError, match="authentication"):
+            await there.catalogue.facts("test-model")
+        await there.aclose()
+    assert len(server.requests) == 1

@@ -30,6 +30,11 @@ def refused(status: int, body: Any, **headers: str) -> ProviderError:
     return from_response(status, lower, data, address=ADDRESS, now=NOW)
 
 
+def anthropic(kind: str, message: str, error_code: str = "") -> dict[str, Any]:
+    details = {"details": {"error_code": error_code}} if error_code else {}
+    return {"type": "error", "error": {"type": kind, "message": message, **details}}
+
+
 def openai(message: str, code: str | None = None, **more: Any) -> dict[str, Any]:
     return {"error": {"message": message, "type": "t", "code": code, **more}}
 
@@ -63,6 +68,27 @@ KINDS: list[tuple[int, Any, ErrorKind]] = [
         {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}},
         "overloaded",
     ),
+    (401, anthropic("authentication_error", "invalid x-api-key"), "authentication"),
+    (402, anthropic("billing_error", "Pay first"), "permission"),
+    (404, anthropic("not_found_error", "model: claude-x"), "not_found"),
+    (409, anthropic("conflict_error", "busy with another"), "invalid_request"),
+    (413, anthropic("request_too_large", "over 32 MB"), "context_exceeded"),
+    (429, anthropic("rate_limit_error", "slower"), "rate_limit"),
+    (429, anthropic("rate_limit_error", "slower", "ramp_limit_exceeded"), "rate_limit"),
+    (429, anthropic("rate_limit_error", "no", "enforced_spend_limit_reached"), "permission"),
+    (500, anthropic("api_error", "Internal server error"), "server_error"),
+    (504, anthropic("timeout_error", "too slow"), "timeout"),
+    (
+        400,
+        anthropic("invalid_request_error", "prompt is too long: 9 tokens > 8 maximum"),
+        "context_exceeded",
+    ),
+    (
+        400,
+        anthropic("invalid_request_error", "Your credit balance is too low to access the API"),
+        "permission",
+    ),
+    (400, anthropic("invalid_request_error", "max_tokens: too large"), "invalid_request"),
     (
         400,
         openai("maximum context length is 8192 tokens", "context_length_exceeded"),

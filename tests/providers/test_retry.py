@@ -57,6 +57,24 @@ def test_few_tries_further_and_further_apart(jitter: float) -> None:
     assert waits[TRIES - 1 :] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("error", "again"),
+    [
+        (refused(429), True),
+        (refused(429, x_should_retry="false"), False),
+        (refused(500), False),
+        (refused(500, x_should_retry="true"), True),
+        (refused(500, x_should_retry="perhaps"), False),
+    ],
+)
+def test_the_servers_word_on_asking_again_outranks_the_kind(
+    error: ProviderError, again: bool
+) -> None:
+    """PRV-9: `x-should-retry`; after so many tries it is given up all the same."""
+    assert (delay(error, 1, 0.5) is not None) == again
+    assert delay(error, TRIES, 0.5) is None
+
+
 @pytest.mark.parametrize("kind", get_args(ErrorKind))
 def test_nothing_else_is_asked_again(kind: ErrorKind) -> None:
     """PRV-9: refusals never; a stream without an end once, at once (PRV-8)."""

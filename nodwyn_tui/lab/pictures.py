@@ -201,12 +201,15 @@ def _course(findings: Findings) -> Any:
         shape=(len(policies), len(models)),
         sharex=True,
     )
+    rows: dict[tuple[str, str], list[Row]] = {}
+    for row in findings.rows:
+        rows.setdefault((row.policy, row.cache_model), []).append(row)
     for line, policy in zip(panels, policies, strict=True):
         for panel, model in zip(line, models, strict=True):
-            key = policy, model
-            _requests(panel, [r for r in findings.rows if (r.policy, r.cache_model) == key])
+            _requests(panel, rows[policy, model])
             panel.set_title(f"{policy} · {model}", fontweight="bold")
         line[0].set_ylabel("prompt tokens")
+    panels[0][0].set_xlim(0.5, max(map(len, rows.values())) + 0.5)
     for panel in panels[-1]:
         panel.set_xlabel("request")
     path = findings.logs[0]
@@ -216,7 +219,9 @@ def _course(findings: Findings) -> Any:
 
 
 def _requests(panel: Any, rows: Sequence[Row]) -> None:
-    """Prompts side by side, in their parts; a line where a trim took something out."""
+    """Prompts side by side, in their parts; a line above a request that was trimmed, or that asked
+    for a handover note.
+    """
     ticker = _library("matplotlib.ticker")
     edges = [at + 0.5 for at in range(len(rows) + 1)]
     starts = [0] * len(rows)
@@ -224,11 +229,13 @@ def _requests(panel: Any, rows: Sequence[Row]) -> None:
         ends = [start + own for start, own in zip(starts, tokens, strict=True)]
         panel.stairs(ends, edges, baseline=starts, fill=True, color=color, label=label)
         starts = ends
-    trims = [at for at, row in enumerate(rows, 1) if row.elided]
-    above = [rows[at - 1].prompt_tokens for at in trims]
     most = max(starts) * ROOM
-    panel.vlines(trims, above, most, color=INK, linewidth=1.0, linestyle="dotted", label="a trim")
-    panel.set_xlim(0.5, len(rows) + 0.5)
+    for label, style, places in (
+        ("a trim", "dotted", [at for at, row in enumerate(rows, 1) if row.elided]),
+        ("a handover note", "solid", [n for n, r in enumerate(rows, 1) if r.purpose == "handover"]),
+    ):
+        above = [rows[at - 1].prompt_tokens for at in places]
+        panel.vlines(places, above, most, color=INK, linewidth=1.0, linestyle=style, label=label)
     panel.set_ylim(bottom=0)
     panel.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
     panel.yaxis.set_major_formatter(ticker.EngFormatter())
@@ -265,7 +272,7 @@ def _tell(figure: Any, panel: Any, title: str, findings: Findings) -> None:
     """The title, where the figures come from, and what the colours of `panel` mean."""
     room = int(figure.get_figwidth() / CHARACTER)
     figure.suptitle(f"{title}\n{textwrap.fill(scaled(findings), room)}", fontsize=10)
-    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    figure.legend(*panel.get_legend_handles_labels(), loc="outside lower center", ncols=5)
 
 
 def _plain(name: str) -> str:

@@ -115,7 +115,7 @@ def test_course_shows_every_policy_its_requests_and_trims() -> None:
     assert {"recorded · kv-slot", "high=9000 · breakpoints", "request", "prompt tokens"} <= set(
         said
     )
-    assert {"read from the cache", "read anew", "a trim"} <= set(said)
+    assert {"read from the cache", "read anew", "a trim", "a handover note"} <= set(said)
     assert any(text.startswith("The course of trims.jsonl") for text in said)
     assert edge(pictures.course(found, "x.png")) == {PAPER}
 

@@ -233,3 +233,20 @@ def test_events_that_the_disk_refuses_are_found_too(tmp_path: Path) -> None:
             assert log.archive.event(held.seq) is None
         assert log.event(2) == log.archive.event(2)
         assert log.event(99) is None
+
+
+def test_damage_that_only_its_reading_shows_is_mended(tmp_path: Path) -> None:
+    """ENG-5: a block of NULs within the window, and nothing else about the log is changed."""
+    log = session(tmp_path)
+    before, data = log.stat(), log.read_bytes()
+    with log.open("r+b") as file:
+        file.seek(len(data) - 2_000)
+        file.write(b"\0" * 300)
+    os.utime(log, ns=(before.st_atime_ns, before.st_mtime_ns))
+    damage = Log.read(log).damage
+    opened, report, events = open_log(tmp_path)
+    with opened:
+        assert isinstance(report, ev.SessionRecovered)
+        assert report.missing == damage.missing
+        assert events == Log.read(log).events
+    verify(log)

@@ -1,19 +1,30 @@
 """ENG-7: whatever is asked of an archive, it answers what a full read of the log tells."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.errors import StoreError
+from nodwyn_tui.store import database
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.lines import encode
+from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.reading import LogReader, NotThere
+from nodwyn_tui.store.recovery import mend, position_behind
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.store.scan import scan
 from nodwyn_tui.window.replay import replay
+from tests.builders import LogBuilder
 from tests.fakes.archives import check, numbered, written
 from tests.fakes.folding import Starts
-from tests.fakes.sessions import called_reply, one_of_each
+from tests.fakes.sessions import ToldClock, called_reply, one_of_each, start
 from tests.generated import EACH_EVENT, STEPS, VERSIONS, played
 
 
@@ -73,7 +84,7 @@ def damaged(lines: list[bytes], cuts: Sequence[tuple[int, str]]) -> bytes:
 def test_damage_of_any_kind_is_answered_as_a_full_read(
     tmp_path_factory: pytest.TempPathFactory, cuts: list[tuple[int, str]]
 ) -> None:
-    """ENG-5: also before it is mended; and the opened log is what it always was."""
+    """ENG-5: also before it is mended; and it is mended as without an index."""
     drafts = [*one_of_each(), *batch(2), ev.Note(text="between"), *batch(3)]
     lines = [*map(encode, numbered(*drafts))]
     folder = tmp_path_factory.mktemp("log")
@@ -85,3 +96,162 @@ def test_damage_of_any_kind_is_answered_as_a_full_read(
         file.write(encode(ev.Note(seq=len(lines) + 9, text="more")))
     check(log, archive)
     archive.close()
+    twin = tmp_path_factory.mktemp("twin") / "log.jsonl"
+    twin.write_bytes(log.read_bytes())
+    found = scan(twin.read_bytes())
+    mended = mend(twin, found, ToldClock().now())
+    opened, contents = Log.open(folder, ToldClock(), Redactor())
+    opened.close()
+    assert (contents.events, contents.damage) == (mended, found.damage)
+    assert opened.next_seq == position_behind(mended, found.last_seq).next_seq
+    assert log.read_bytes() == twin.read_bytes()
+
+
+def begins_well(event: ev.Event | None) -> bool:
+    """Whether a page may begin with it."""
+    return isinstance(event, ev.UserMessage | ev.LlmRequest)
+
+
+@EACH_EVENT
+@given(STEPS, st.integers(1, 12))
+def test_pages_cover_a_session_once_from_either_end(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[object], count: int
+) -> None:
+    session = played(steps)  # type: ignore[arg-type]
+    log = written(tmp_path_factory.mktemp("log"), session.events)
+    with closing(Archive(log)) as archive:
+        last = len(session.events)
+        assert archive.page(last + 1, 10_000) == (1, last)
+        assert archive.page_after(0, 10_000) == (1, last)
+        assert archive.page(1, count) == (1, 0)
+        assert archive.page_after(last, count) == (last + 1, last)
+        covered: list[int] = []
+        before = last + 1
+        while before > 1:
+            first, end = archive.page(before, count)
+            assert end == before - 1
+            assert first == 1 or (end - first + 1 >= count and begins_well(archive.event(first)))
+            covered = [*range(first, end + 1), *covered]
+            before = first
+        assert covered == [*range(1, last + 1)]
+        after = 0
+        while after < last:
+            first, end = archive.page_after(after, count)
+            assert first == after + 1
+            assert end == last or (end - first + 1 >= count and begins_well(archive.event(end + 1)))
+            after = end
+
+
+def test_pages_do_not_begin_within_a_sub_context_or_among_calls(tmp_path: Path) -> None:
+    """Calls stand with their results; a sub-context's messages are not the conversation's."""
+    drafts: list[ev.Event] = [
+        start(),
+        ev.UserMessage(text="go"),
+        *called_reply(2),
+        ev.ContextOpen(id=9, parent=0, kind="task", ctx=9),
+        *(ev.UserMessage(text="inner", ctx=9) for _ in range(5)),
+        ev.ContextClose(id=9, ctx=9),
+        ev.ToolResult(call_id="c0", name="t", text=""),
+        ev.ToolResult(call_id="c1", name="t", text=""),
+        ev.UserMessage(text="more"),
+        ev.Note(text="last"),
+    ]
+    with closing(Archive(written(tmp_path, numbered(*drafts)))) as archive:
+        assert archive.page(17, 1) == archive.page(17, 2) == (15, 16)
+        assert archive.page(17, 3) == (2, 16)
+        assert archive.page(15, 1) == (2, 14)
+        assert archive.page_after(2, 1) == (3, 14)
+
+
+def test_page_of_a_log_that_lost_its_beginning_ends_there(tmp_path: Path) -> None:
+    """ENG-5: seq 1 is lost; nobody looks for it for ever."""
+    log = written(tmp_path, numbered(start(), ev.Note(text="1"), ev.Note(text="2"))[1:])
+    with closing(Archive(log)) as archive:
+        assert archive.page(4, 10) == (1, 3)
+        assert archive.page(2, 10) == (1, 0)
+        assert archive.page_after(0, 10) == (2, 3)
+
+
+def test_what_a_request_needs(tmp_path: Path) -> None:
+    """ENG-26: from its window's start on, and the recipe; in a sub-context, all of that one."""
+    session = LogBuilder()
+    session.user("before")
+    session.ctx = 77
+    opened = session.add(ev.ContextOpen(id=77, parent=0, kind="task"))
+    session.user("inner")
+    session.ctx = 0
+    reset = session.clear()
+    session.user("after")
+    asked, _ = session.request()
+    session.ctx = 77
+    inner, _ = session.request()
+    log = written(tmp_path, session.events)
+    log.with_name("no-replay").touch()
+    with closing(Archive(log, Starts())) as archive:
+        assert [e.seq for e in archive.needed(asked.seq)] == [1, *range(reset.seq, asked.seq + 1)]
+        assert [e.seq for e in archive.needed(inner.seq)] == [1, *range(opened.seq, inner.seq + 1)]
+        assert archive.needed(reset.seq) == tuple(session.events[: reset.seq])
+        assert archive.needed(99) == tuple(session.events)
+    with closing(Archive(log)) as archive:  # the fold that is kept there has told
+        assert len(archive.needed(asked.seq)) == asked.seq - reset.seq + 2
+
+
+def test_an_id_that_is_used_again_is_the_later_calls(tmp_path: Path) -> None:
+    """In damaged and foreign logs: the first result of the latest call counts."""
+    call = ev.ToolCall(resp=1, call_id="c", name="t", arguments="")
+    result = ev.ToolResult(call_id="c", name="t", text="")
+    with closing(Archive(written(tmp_path, numbered(call, result, result)))) as archive:
+        assert archive.result_of("c") == 2
+        assert archive.result_of("d") is None
+    with closing(Archive(written(tmp_path, numbered(call, result, call)))) as archive:
+        assert archive.result_of("c") is None
+        assert archive.knows_call("c")
+
+
+def test_numbers_of_a_strangers_line_fit(tmp_path: Path) -> None:
+    """SQLite holds 64 bits; JSON holds any."""
+    lines = [
+        b'{"seq":1,"at":"","type":"ctx.open","ctx":0,"run":0,"id":#,"parent":0,"kind":"x"}\n',
+        b'{"seq":2,"at":"","type":"note","ctx":#,"run":-#,"text":"big"}\n',
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_bytes(b"".join(lines).replace(b"#", b"%d" % 10**30))
+    with closing(Archive(log, Starts())) as archive:
+        check(log, archive)
+        assert archive.event(10**30) is None
+        assert archive.page(10**30, 10**30) == (1, 2)
+
+
+def test_what_is_no_log_is_said_to_be_none(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "none", tmp_path, tmp_path / "pipe"):
+        with closing(Archive(place)) as archive, pytest.raises(StoreError):
+            archive.catch_up()
+
+
+def test_log_that_never_holds_still_is_given_up(tmp_path: Path) -> None:
+    class Unsteady(LogReader):
+        def event(self, seq: int, offset: int, length: int) -> ev.Event:
+            raise NotThere
+
+    log = written(tmp_path, numbered(start()))
+    archive = Archive(log, opener=lambda: Unsteady(log, os.open(log, os.O_RDONLY)))
+    with closing(archive), pytest.raises(StoreError, match="changes while it is read"):
+        archive.event(1)
+
+
+def test_without_full_text_a_search_reads_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An SQLite may be built without it."""
+    log = written(tmp_path, numbered(*one_of_each()))
+    log.with_name("no-replay").touch()  # its requests are made up
+    monkeypatch.setattr(database, "WORDS", "CREATE VIRTUAL TABLE words USING nothing(said)")
+    for cached in (database._knows_words, database._our_schema):
+        cached.cache_clear()
+    with closing(Archive(log, Starts())) as archive:
+        assert not archive._index.tables.has_words
+        assert [hit.snippet for hit in archive.search("mind", 5)] == ["mind this"]
+        assert [hit.snippet for hit in archive.search("ind thi", 5)] == ["mind this"]
+    for cached in (database._knows_words, database._our_schema):
+        cached.cache_clear()

@@ -102,8 +102,7 @@ class Worker:
             case commands.FetchBodies():
                 self._bodies(command.ids)
             case commands.FetchPage():
-                if (pages := self._pages) is not None:
-                    self._back.emit(pages.fetch(command))
+                self._page(command)
             case commands.SaveDraft():
                 self._save_draft(command.text)
             case _:
@@ -204,6 +203,18 @@ class Worker:
             if not self._draft_failed:
                 self._draft_failed = True
                 self._back.emit(up.Notice(level="warning", text=f"the draft is not kept: {error}"))
+
+    def _page(self, wanted: commands.FetchPage) -> None:
+        """A page; none, and more to come, where the log can't be read just now."""
+        if self._pages is None:
+            return
+        try:
+            page = self._pages.fetch(wanted)
+        except StoreError:
+            none = up.PageLoaded(entries=(), before=wanted.before, after=wanted.after, more=True)
+            self._back.emit(none)
+            raise
+        self._back.emit(page)
 
     @property
     def _pages(self) -> Pages | None:

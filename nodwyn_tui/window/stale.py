@@ -59,8 +59,19 @@ class _Shown:
     reasons: list[_Reason] = field(default_factory=list)
 
     def add(self, reason: _Reason) -> None:
-        if not any(known.lasting for known in self.reasons):
-            self.reasons.insert(0 if reason.lasting else len(self.reasons), reason)
+        self.reasons.insert(0 if reason.lasting else len(self.reasons), reason)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no later result gives a better reason: a rewind that takes this one away takes
+        the later ones too.
+        """
+        return any(reason.lasting for reason in self.reasons)
+
+    @property
+    def is_read_again(self) -> bool:
+        """Whether a reason holds whatever becomes of the result behind it."""
+        return any(not reason.whole for reason in self.reasons)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +91,10 @@ class Stale:
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._calls: dict[str, Call] = {}
         self._shown: dict[int, _Shown] = {}
-        self._alike: dict[Key, list[_Shown]] = defaultdict(list)
+        self._alike: dict[Key, dict[int, _Shown]] = defaultdict(dict)
+        """Those that a later result may give a better reason, by seq."""
+        self._again: dict[Key, dict[int, _Shown]] = defaultdict(dict)
+        """Those of them for which only a change of the file is better."""
         for event in events:
             self.feed(event)
 
@@ -121,37 +135,52 @@ class Stale:
     def _done(self, done: _Done) -> None:
         seq, ctx = done.result.seq, done.result.ctx
         same = ctx, done.call.name, _digest(done.arguments)
-        for shown in self._alike.get(same, ()):
+        for shown in self._take_all(same):
             fold = folds.superseded(shown.call, shown.seq, seq)
             shown.add(_Reason(seq, fold, lasting=True))
         if done.result.is_error:
             self._may_go_stale(_Shown(seq, same, done.call))
             return
         for path in _edited(done):
-            for read in self._alike.get((ctx, "read", _plain(path)), ()):
+            for read in self._take_all((ctx, "read", _plain(path))):
                 since = f"the file was changed at seq {seq}"
                 read.add(_Reason(seq, _folded(read, since), lasting=True))
         if (again := _read(done)) is not None:
-            for read in self._alike.get(again.key, ()):
+            for read in list(self._alike[again.key].values()):
                 _supersede(read, again)
+                self._place(read)
             self._may_go_stale(again)
 
     def _may_go_stale(self, shown: _Shown) -> None:
         self._shown[shown.seq] = shown
-        self._alike[shown.key].append(shown)
+        self._place(shown)
+
+    def _place(self, shown: _Shown) -> None:
+        """Keeps it where later results look for it, if they may make a difference."""
+        self._leave(shown)
+        if not shown.is_settled:
+            kept = self._again if shown.is_read_again else self._alike
+            kept[shown.key][shown.seq] = shown
+
+    def _leave(self, shown: _Shown) -> None:
+        for kept in (self._alike, self._again):
+            kept[shown.key].pop(shown.seq, None)
+
+    def _take_all(self, key: Key) -> list[_Shown]:
+        """All that are alike: nothing later gives a better reason than the one they get now."""
+        return [*self._again.pop(key, {}).values(), *self._alike.pop(key, {}).values()]
 
     def _forget(self, seqs: Iterable[int]) -> None:
         for seq in seqs:
             if (shown := self._shown.pop(seq, None)) is not None:
-                self._alike[shown.key].remove(shown)
-                if not self._alike[shown.key]:
-                    del self._alike[shown.key]
+                self._leave(shown)
 
     def _rewind(self, to: int) -> None:
         """What a rewind took out made nothing stale."""
         self._forget([seq for seq in self._shown if seq >= to])
         for shown in self._shown.values():
             shown.reasons[:] = [reason for reason in shown.reasons if reason.by < to]
+            self._place(shown)
 
 
 def _supersede(read: _Shown, again: _Shown) -> None:

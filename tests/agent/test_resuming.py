@@ -90,6 +90,27 @@ async def test_bodies_of_a_page_are_read_from_the_log(rig: Rig) -> None:
         assert (await rig.until(up.BodyLoaded)).body.text == "answer 7"
 
 
+async def test_a_page_that_cannot_be_read_is_asked_for_again(rig: Rig, tmp_path: Path) -> None:
+    """PERF-3: the log is out of reach for a while; the person is told."""
+    with ChatServer([say("hi")]) as server:
+        rig.configure(server)
+        session = await grown(rig, PAGE)
+        opened = await rig.open(resume=session)
+        reader = Rig(tmp_path)
+        await reader.open(resume=session)
+        first = (await reader.until(up.EntriesLoaded)).entries[0].seq
+        log = Path(opened.log_path)
+        away = log.rename(log.with_name("away"))
+        log.mkdir()
+        none = await page(reader, before=first)
+        assert (none.entries, none.more) == ((), True)
+        await reader.until(up.Notice)
+        log.rmdir()
+        away.rename(log)
+        assert (await page(reader, before=first)).entries
+        await reader.close()
+
+
 async def test_a_cleared_session_holds_what_came_since(rig: Rig) -> None:
     """ENG-23: and asks, counts and predicts as if it held all."""
     with ChatServer([say("one"), say("two"), say("three")]) as server:

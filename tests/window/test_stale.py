@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from nodwyn_tui.window import folds
 from nodwyn_tui.window.folds import Fold
 from nodwyn_tui.window.stale import Stale
 from tests.builders import LogBuilder
@@ -163,3 +164,16 @@ def test_context_that_was_handed_over_keeps_what_it_came_from() -> None:
     assert sorted(Stale(log.events).folds()) == [first, second]
     log.compact()
     assert sorted(Stale(log.events).folds()) == [second]
+
+
+def test_file_read_over_and_over_costs_each_time_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ENG-27: a read is held against those only that it may put out of date."""
+    said: list[int] = []
+    real = folds.stale_read
+    monkeypatch.setattr(
+        folds, "stale_read", lambda seq, *rest: said.append(seq) or real(seq, *rest)
+    )
+    log = begun()
+    seqs = [read(log, "a.py") for _ in range(300)]
+    assert sorted(fold.target for fold in went_stale(log, "stale read")) == seqs[:-1]
+    assert said == seqs[:-1]

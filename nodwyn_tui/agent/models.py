@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from nodwyn_tui.agent.connecting import Connector
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
@@ -14,7 +15,6 @@ from nodwyn_tui.config.schema import (
     ModelSettings,
     PriceSettings,
     ProviderName,
-    ServerSettings,
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
@@ -22,9 +22,7 @@ from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
-from nodwyn_tui.providers.base import Endpoint, Timeouts
 from nodwyn_tui.providers.catalogue import ModelFacts, ModelListing
-from nodwyn_tui.providers.provider import Provider
 from nodwyn_tui.providers.session_key import session_key
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import Clock
@@ -67,8 +65,14 @@ class Models:
         clock: Clock,
         redactor: Redactor,
     ) -> None:
-        self.loaded, self._environment, self._credentials = loaded, environment, credentials
-        self._clock, self._redactor = clock, redactor
+        self.loaded, self._environment = loaded, environment
+        self.connector = Connector(
+            loaded=loaded,
+            environment=environment,
+            credentials=credentials,
+            clock=clock,
+            redactor=redactor,
+        )
         self.strategy: Strategy | None = None
         """What the command line asks for, before what the settings say."""
         self._only: ModelChoice | None = None
@@ -112,7 +116,7 @@ class Models:
 
     async def target(self, choice: ModelChoice, session: str) -> Found:
         """A choice made ready: its key read, its context asked for."""
-        provider = await self._provider(choice.server_name, choice.server)
+        provider = await self.connector.provider(choice.server_name, choice.server)
         warning, facts = "", ModelFacts()
         try:
             facts = await provider.catalogue.facts(choice.model.model)
@@ -167,7 +171,7 @@ class Models:
     async def _offered(self, server: str) -> list[ModelListing] | str:
         """A server's listing, or why there is none."""
         try:
-            provider = await self._provider(server, self.loaded.servers[server])
+            provider = await self.connector.provider(server, self.loaded.servers[server])
         except ConfigError as error:
             return str(error)
         try:
@@ -185,28 +189,6 @@ class Models:
         if isinstance(listings, str) or not listings:
             return None
         return choose_model(self.loaded, self._environment, f"ollama/{listings[0].id}")
-
-    async def _provider(self, name: str, server: ServerSettings) -> Provider:
-        secret = await self._credentials.resolve(name, server)
-        self._redactor.hold(secret)
-        endpoint = Endpoint(
-            server=name,
-            provider=server.provider,
-            base_url=server.base_url,
-            secret=secret,
-            auth=server.auth or "bearer",
-            api_version=server.api_version,
-            ca_file=(server.ca_file and str(self.loaded.beside(server.ca_file)))
-            or self._environment.ca_file,
-            insecure=server.insecure,
-            timeouts=Timeouts(**server.timeouts.model_dump()),
-        )
-        return Provider(
-            endpoint,
-            clock=self._clock,
-            proxies=self._environment.proxies,
-            redact=self._redactor.text,
-        )
 
 
 def _listed_price(facts: ModelFacts) -> PriceSettings | None:

@@ -3,18 +3,25 @@ nor taken as an argument, where other programs could read it.
 """
 
 import argparse
+import asyncio
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from nodwyn_tui.agent.connecting import Connector
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.configured import Configured, config_option, configured
-from nodwyn_tui.config.credentials import clean_key
+from nodwyn_tui.config.credentials import OAUTH, clean_key
 from nodwyn_tui.config.files import parse, read_text
 from nodwyn_tui.config.keychain import KEPT_IN, own_place
 from nodwyn_tui.config.saving import remove_value, set_value
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError, UsageError
+from nodwyn_tui.providers.oauth import kept, tokens_of
+from nodwyn_tui.providers.sign_in import sign_in
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.system.browser import open_page
+from nodwyn_tui.system.clock import SystemClock
 
 State = Literal["there", "missing", "none", "when needed", "unusable"]
 
@@ -27,7 +34,10 @@ def run(arguments: Sequence[str]) -> int:
         case "list":
             _list(found, as_json=parsed.json)
         case "set":
-            _set(found, parsed.server, parsed.kept)
+            if parsed.sign_in:
+                asyncio.run(_sign_in(found, parsed.server, parsed.kept))
+            else:
+                _set(found, parsed.server, parsed.kept)
         case "remove":
             _remove(found, parsed.server)
     return 0
@@ -44,6 +54,10 @@ def _parser() -> argparse.ArgumentParser:
     setting.add_argument(
         "--in", dest="kept", choices=KEPT_IN, default="keyring",
         help="the system's keyring (default), or a private file beside config.toml",
+    )  # fmt: skip
+    setting.add_argument(
+        "--sign-in", action="store_true",
+        help="sign in with the browser instead, where the server's entry says how (oauth)",
     )  # fmt: skip
     removing = commands.add_parser("remove", help="forget a server's key")
     for command in (setting, removing):
@@ -85,6 +99,8 @@ def _standing(found: Configured, name: str, server: ServerSettings) -> Standing:
         case "command":
             program = place.split()[0]
             return Standing(name, f"command:{program} …", "when needed", "run when a key is needed")
+        case "oauth":
+            return _signed_in(found, name, server.credential)
         case _:
             return _kept(found, name, f"{kind}:{place}")
 
@@ -97,22 +113,70 @@ def _kept(found: Configured, name: str, place: str) -> Standing:
     return Standing(name, place, "there" if there else "missing")
 
 
+def _signed_in(found: Configured, name: str, credential: str) -> Standing:
+    place = credential.removeprefix(OAUTH).strip()
+    try:
+        tokens = tokens_of(found.credentials.keychain.read(place))
+    except ConfigError as error:
+        return Standing(name, credential, "unusable", str(error))
+    if tokens is None:
+        return Standing(name, credential, "missing", "nobody is signed in")
+    scopes = f", granted: {' '.join(tokens.scopes)}" if tokens.scopes else ""
+    return Standing(name, credential, "there", f"signed in{scopes}")
+
+
 def _set(found: Configured, name: str, kept: str) -> None:
     """Keeps the key, and names its place in the settings; those alone change (C74)."""
     found.server(name)
-    keychain, place = found.credentials.keychain, own_place(kept, name)
     key = clean_key(output.secret(f"Key of {name}: "), "what was given")
     if not key:
         raise UsageError("no key was given; nothing was changed")
+    place = own_place(kept, name)
+    _keep(found, name, place, key, place)
+    output.tell(f"the key of {name} is kept as {place}, which {found.file} names")
+
+
+def _keep(found: Configured, name: str, place: str, secret: str, credential: str) -> None:
+    """Both, or neither where the settings cannot be saved."""
+    keychain = found.credentials.keychain
     was_there = bool(keychain.read(place))
-    keychain.keep(place, key)
+    keychain.keep(place, secret)
     try:
-        set_value(found.file, ("servers", name, "credential"), place)
+        set_value(found.file, ("servers", name, "credential"), credential)
     except ConfigError:
         if not was_there:
             keychain.forget(place)
         raise
-    output.tell(f"the key of {name} is kept as {place}, which {found.file} names")
+
+
+async def _sign_in(found: Configured, name: str, kept_in: str) -> None:
+    """Has the person sign in with their browser, and keeps what they were granted."""
+    server = found.server(name)
+    connector = Connector(
+        loaded=found.loaded,
+        environment=found.environment,
+        credentials=found.credentials,
+        clock=SystemClock(),
+        redactor=Redactor(),
+    )
+    grant = connector.grant(name, server)
+    assert server.oauth is not None, "there is something to be granted"
+    place = own_place(kept_in, f"{name}.tokens")
+    found.credentials.keychain.read(
+        place
+    )  # what will not keep them is told before anybody signs in
+
+    def show(address: str) -> None:
+        output.tell(f"Sign in to {name} in your browser:\n\n  {address}\n")
+        if found.environment.has_desktop:  # in a thread: some are waited for until they are closed
+            asyncio.get_running_loop().run_in_executor(None, open_page, address)
+
+    tokens = await sign_in(
+        grant, server.oauth.authorize_url, server.oauth.redirect_uri, connector.clock, show
+    )
+    _keep(found, name, place, kept(tokens), f"{OAUTH}{place}")
+    scopes = f" for {' '.join(tokens.scopes)}" if tokens.scopes else ""
+    output.tell(f"signed in to {name}{scopes}; {found.file} names where that is kept")
 
 
 def _remove(found: Configured, name: str) -> None:
@@ -120,7 +184,9 @@ def _remove(found: Configured, name: str) -> None:
     person keeps elsewhere is theirs.
     """
     credential = found.server(name).credential
-    own = next((place for kind in KEPT_IN if (place := own_place(kind, name)) == credential), "")
+    places = {own_place(kind, name): own_place(kind, name) for kind in KEPT_IN}
+    tokens = (own_place(kind, f"{name}.tokens") for kind in KEPT_IN)
+    own = (places | {f"{OAUTH}{place}": place for place in tokens}).get(credential, "")
     gone = bool(own) and found.credentials.keychain.forget(own)
     _take_out(found, name)
     if gone:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nodwyn_tui.config.allowed import KeyPath
-from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, credential_fault
+from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, OAUTH, credential_fault
 from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
 from nodwyn_tui.config.schema import CacheControl, ProviderName, ServerSettings, Settings
-from nodwyn_tui.config.servers import address_fault
+from nodwyn_tui.config.servers import address_fault, sign_in_faults
 from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import ConfigError
 
@@ -192,6 +192,7 @@ def check_servers(draft: Draft, settings: Settings) -> None:
             draft.leave_out((*path, "base_url"), fault, found="")
         if server.credential and (fault := credential_fault(server.credential)):
             draft.leave_out((*path, "credential"), fault, allowed=CREDENTIAL_FORMS)
+        _check_sign_in(draft, path, server)
         header = server.cache_key_header
         if header and not _HEADER.fullmatch(header):
             draft.leave_out(
@@ -203,6 +204,19 @@ def check_servers(draft: Draft, settings: Settings) -> None:
                 "this header means something else already",
                 allowed="a name of the router's own, such as x-session-id",
             )
+
+
+def _check_sign_in(draft: Draft, path: KeyPath, server: ServerSettings) -> None:
+    for key, fault in sign_in_faults(server.oauth).items() if server.oauth else ():
+        draft.report((*path, "oauth", key), fault)
+        if draft.at((*path, "oauth")) is not None:
+            draft.at(path).pop("oauth")
+            draft.left_out.add((*path, "oauth"))
+    if server.credential.startswith(OAUTH) and draft.at((*path, "oauth")) is None:
+        draft.leave_out(
+            (*path, "credential"),
+            f"there is no [{dotted((*path, 'oauth'))}] that says where one signs in",
+        )
 
 
 def check_models(draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]) -> None:

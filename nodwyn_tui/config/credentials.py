@@ -11,14 +11,20 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
-from nodwyn_tui.config.keychain import Keychain
+from nodwyn_tui.config.keychain import KEPT_IN, Keychain
 from nodwyn_tui.config.problems import shown_place
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.system import processes
 from nodwyn_tui.system.processes import CannotStart, Process
 
-CREDENTIAL_FORMS = "env:NAME | keyring:NAME | file:PATH | command:PROGRAM ARGUMENTS"
+CREDENTIAL_FORMS = (
+    "env:NAME | keyring:NAME | file:PATH | command:PROGRAM ARGUMENTS | oauth:keyring:NAME |"
+    " oauth:file:PATH"
+)
+
+OAUTH = "oauth:"
+"""How a credential begins that names a signed-in person's tokens; their place follows."""
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BEARER = re.compile(r"bearer\s+", re.IGNORECASE)
@@ -34,8 +40,9 @@ NO_SHELL = "No shell reads it: where it needs one, write command:sh -c '…'"
 
 def credential_fault(text: str) -> str:
     """Why a `credential` cannot stand in the file, '' if it can. Never shows it."""
-    kind, colon, rest = text.partition(":")
-    if not colon or kind not in ("env", "keyring", "file", "command"):
+    kind, colon, rest = text.removeprefix(OAUTH).partition(":")
+    kinds = KEPT_IN if text.startswith(OAUTH) else ("env", "command", *KEPT_IN)
+    if not colon or kind not in kinds:
         return "this looks like the key itself; keep the key elsewhere and name the place"
     if not rest.strip():
         return f"{kind}: names nothing"

@@ -1,6 +1,7 @@
 """The only reader of the process's environment variables."""
 
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -47,6 +48,7 @@ class Environment:
     home: str = ""
     log_file: str = ""
     no_color: bool = False
+    has_desktop: bool = False
     ollama_url: str = ""
     proxies: Proxies = Proxies()
     ca_file: str = ""
@@ -85,6 +87,7 @@ def environment_of(variables: Mapping[str, str]) -> Environment:
         home=variables.get("NODWYN_HOME", ""),
         log_file=variables.get("NODWYN_LOG", ""),
         no_color=bool(variables.get("NO_COLOR")),
+        has_desktop=_has_desktop(variables),
         ollama_url=ollama_url(variables.get("OLLAMA_HOST", "")),
         proxies=Proxies(
             http=either("http_proxy"),
@@ -95,6 +98,12 @@ def environment_of(variables: Mapping[str, str]) -> Environment:
         ca_file=variables.get("SSL_CERT_FILE", ""),
         variables=dict(variables),
     )
+
+
+def _has_desktop(variables: Mapping[str, str]) -> bool:
+    """Whether a web browser opens in a window, where it does not take the terminal."""
+    named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
+    return sys.platform == "darwin" or any(variables.get(name) for name in named)
 
 
 def ollama_url(host: str) -> str:

@@ -7,9 +7,12 @@ import importlib
 import os
 import re
 import stat
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from filelock import AsyncFileLock, Timeout
 
 from nodwyn_tui.config.problems import shown_place
 from nodwyn_tui.domain.canonical import sha256
@@ -25,6 +28,7 @@ KEPT_IN = ("keyring", "file")
 _FILE_NAME = re.compile(r"[a-z0-9_-][a-z0-9._-]{0,63}")
 """Small letters alone: some file systems do not tell them from others."""
 
+_LOCK_SECONDS = 60.0
 _LARGEST = 64 * 1024
 """Bytes of a key file, or of a signed-in person's tokens."""
 _PRIVATE = 0o600
@@ -74,6 +78,25 @@ class Keychain:
         except OSError as error:
             raise ConfigError(f"{_named('file', name)} cannot be removed: {_why(error)}") from error
         return True
+
+    @contextlib.asynccontextmanager
+    async def alone(self, place: str) -> AsyncIterator[None]:
+        """While it lasts no other process is in here for the same place."""
+        lock = AsyncFileLock(self.folder / f".{sha256(place.encode())[:16]}.lock", _LOCK_SECONDS)
+        try:
+            await lock.acquire()
+        except Timeout as error:
+            raise ConfigError(
+                "another Nodwyn renews the same sign-in and does not end; try again"
+            ) from error
+        except OSError as error:
+            raise ConfigError(
+                f"{self.folder} takes no file that guards the sign-in: {_why(error)}"
+            ) from error
+        try:
+            yield
+        finally:
+            await lock.release()
 
     def _from_keyring(self, name: str) -> str:
         return self._ask("get_password", "cannot be asked for", name) or ""

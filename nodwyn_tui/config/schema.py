@@ -32,13 +32,27 @@ class TimeoutSettings(Section):
     idle: float = Field(120.0, gt=0)
 
 
+class OAuthSettings(Section):
+    """`[servers.NAME.oauth]`: where a person signs in to the server, and for what. The address that
+    the browser comes back to is one of this machine; without a port any free one is taken.
+    """
+
+    authorize_url: str
+    token_url: str
+    client_id: str
+    scopes: tuple[str, ...] = Field((), strict=False)
+    redirect_uri: str = "http://127.0.0.1/callback"
+
+
 class ServerSettings(Section):
     """`[servers.NAME]`: where a model is reached."""
 
     provider: ProviderName
     base_url: str
     credential: str = ""
-    """`env:NAME`, `keyring:NAME`, `file:PATH` or `command:…`; never the key itself."""
+    """`env:NAME`, `keyring:NAME`, `file:PATH`, `command:…`, or `oauth:` and a place of the second
+    or third kind; never the key itself."""
+    oauth: OAuthSettings | None = None
     cache_key_header: str = ""
     auth: Literal["bearer", "x-api-key"] | None = None
     api_version: str = ""

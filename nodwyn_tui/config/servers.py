@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
-from nodwyn_tui.config.schema import DialectName, ProviderName, ServerSettings
+from nodwyn_tui.config.schema import DialectName, OAuthSettings, ProviderName, ServerSettings
 
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
 
@@ -78,6 +79,24 @@ def address_fault(server: ServerSettings) -> str:
             "insecure = true if you mean it"
         )
     return ""
+
+
+def sign_in_faults(oauth: OAuthSettings) -> dict[str, str]:
+    """What is wrong with the addresses of a sign-in, by key: nobody on the way may read what goes
+    there, and the browser comes back to this machine alone.
+    """
+    faults = {}
+    for key, address in (("authorize_url", oauth.authorize_url), ("token_url", oauth.token_url)):
+        parts = _split(address)
+        if parts is None or parts.username or parts.fragment:
+            faults[key] = "the address is not one of https:// with a host"
+        elif parts.scheme == "http" and not is_private(parts.hostname or ""):
+            faults[key] = "a sign-in may not go over the network unencrypted; use https"
+    parts = _split(oauth.redirect_uri)
+    local = parts is not None and parts.scheme == "http" and parts.hostname in _LOOPBACK
+    if parts is None or not local or parts.username or parts.query or parts.fragment:
+        faults["redirect_uri"] = "the browser comes back to http://127.0.0.1, [::1] or localhost"
+    return faults
 
 
 def _split(address: str) -> SplitResult | None:

@@ -43,6 +43,18 @@ class Endpoint:
     timeouts: Timeouts = Timeouts()
 
 
+class Keys(Protocol):
+    """A key that does not stand still, as a signed-in person's token. Raises `ProviderError`."""
+
+    async def key(self) -> str:
+        """The one to send now."""
+        ...
+
+    async def another(self, refused: str) -> str:
+        """The one in place of what the server refused; '' if there is none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
     """What goes over the wire: a path below the base URL, the JSON body, headers besides the

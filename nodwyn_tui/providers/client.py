@@ -16,7 +16,7 @@ from nodwyn_tui.config.environment import Proxies
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers import routes
-from nodwyn_tui.providers.base import Endpoint
+from nodwyn_tui.providers.base import Endpoint, Keys
 from nodwyn_tui.providers.failures import at_server, from_response, one_line, reason
 from nodwyn_tui.system.clock import Clock
 
@@ -24,7 +24,10 @@ LISTING_TIMEOUT_S = 10.0
 LISTING_LIMIT = 32 * 1024 * 1024
 """Bytes that a listing may have; OpenRouter's has about one million."""
 
-NO_KEY = 'It wants a key: say where one is, as in credential = "env:NAME", in the server\'s entry'
+NO_KEY = (
+    "It wants a key: `nodwyn auth set {server}` keeps one, or say where one is, as in"
+    ' credential = "env:NAME", in the server\'s entry'
+)
 
 _SHORTEST_SECRET = 4
 """A shorter key would be found in ordinary words."""
@@ -96,12 +99,26 @@ class _Attempt:
             self._is_new_connection = True
 
 
+class _FixedKey:
+    """The key of an endpoint, which is the only one."""
+
+    def __init__(self, secret: str) -> None:
+        self._secret = secret
+
+    async def key(self) -> str:
+        return self._secret
+
+    async def another(self, refused: str) -> str:  # noqa: ARG002 - as `Keys` has it
+        return ""
+
+
 class Client:
     """One server. Connections are made when first needed, never through a proxy for loopback, and
     no redirect is followed: a key goes to the host it was saved for, or nowhere (PRV-13).
 
-    `redact` takes known secrets out of a text; this server's own key is always taken out. `headers`
-    go with every request. Every error that leaves here or `final` is a `ProviderError`.
+    `keys` give the key where it is not the endpoint's fixed one. `redact` takes known secrets out
+    of a text; what was sent as a key is always taken out. `headers` go with every request. Every
+    error that leaves here or `final` is a `ProviderError`.
     """
 
     def __init__(
@@ -112,8 +129,11 @@ class Client:
         proxies: Proxies | None = None,
         redact: Callable[[str], str] = str,
         headers: Mapping[str, str] | None = None,
+        keys: Keys | None = None,
     ) -> None:
         self.endpoint = endpoint
+        self._keys = keys or _FixedKey(endpoint.secret)
+        self._secrets = {endpoint.secret.strip()}
         self._clock, self._redact_others = clock, redact
         self._standing = headers or {}
         self._base = endpoint.base_url.strip().rstrip("/")
@@ -124,12 +144,29 @@ class Client:
     async def send(
         self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        """Sends a request and waits for the head of its answer."""
+        """Sends a request and waits for the head of its answer. A key that is refused gives way to
+        the next one, once, if there is one.
+        """
+        key = await self._keys.key()
+        answer = await self._sent(method, url, content, {**self._headers(key), **headers})
+        if answer.status != httpx.codes.UNAUTHORIZED:
+            return answer
+        try:
+            another = await self._keys.another(key)
+        except ProviderError:
+            await answer.aclose()
+            raise
+        if not another:
+            return answer
+        await answer.aclose()
+        return await self._sent(method, url, content, {**self._headers(another), **headers})
+
+    async def _sent(
+        self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
+    ) -> Answer:
         http, first = await self._connections(), _Attempt()
         try:
-            request = http.build_request(
-                method, url, content=content, headers={**self._headers(), **headers}
-            )
+            request = http.build_request(method, url, content=content, headers=headers)
             try:
                 response = await first.send(http, request)
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
@@ -170,8 +207,8 @@ class Client:
 
     def final(self, error: ProviderError, remedy: str = "") -> ProviderError:
         """An error as it is shown: where it happened, without secrets, with its remedy."""
-        if error.kind == "authentication" and not self.endpoint.secret:
-            remedy = remedy or NO_KEY
+        if error.kind == "authentication" and self._secrets == {""} and not error.remedy:
+            remedy = remedy or NO_KEY.format(server=self.endpoint.server)
         return at_server(error, server=self.endpoint.server, remedy=remedy, redact=self._redact)
 
     async def _listing(self, method: str, url: str, body: Json) -> Json:
@@ -226,21 +263,22 @@ class Client:
         return f" through the proxy {routes.shown(self._proxy)}" if self._proxy else ""
 
     def _redact(self, text: str) -> str:
-        secret = self.endpoint.secret.strip()
-        if len(secret) >= _SHORTEST_SECRET:
-            for form in (secret, json.dumps(secret)[1:-1]):
-                text = text.replace(form, "[key]")
+        for secret in self._secrets:
+            if len(secret) >= _SHORTEST_SECRET:
+                for form in (secret, json.dumps(secret)[1:-1]):
+                    text = text.replace(form, "[key]")
         return self._redact_others(text)
 
-    def _headers(self) -> dict[str, str]:
+    def _headers(self, key: str) -> dict[str, str]:
         headers = {
             "User-Agent": f"nodwyn/{__version__}",
             "Accept-Encoding": "identity",
             **self._standing,
         }
-        secret = self.endpoint.secret.strip()
+        secret = key.strip()
         if not secret:
             return headers
+        self._secrets.add(secret)
         if not (secret.isascii() and secret.isprintable()):
             raise ProviderError("authentication", "the key holds characters that no key can have")
         if self.endpoint.auth == "x-api-key":

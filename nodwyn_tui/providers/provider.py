@@ -5,7 +5,7 @@ from collections.abc import Callable
 from nodwyn_tui.config.environment import Proxies
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import Request
-from nodwyn_tui.providers.base import Dialect, Endpoint, WireRequest
+from nodwyn_tui.providers.base import Dialect, Endpoint, Keys, WireRequest
 from nodwyn_tui.providers.catalogue import Catalogue
 from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.exchange import Exchange
@@ -30,6 +30,7 @@ class Provider:
         clock: Clock,
         proxies: Proxies | None = None,
         redact: Callable[[str], str] = str,
+        keys: Keys | None = None,
     ) -> None:
         self.endpoint = endpoint
         self.dialect: Dialect = dialect(endpoint.provider)
@@ -39,6 +40,7 @@ class Provider:
             proxies=proxies,
             redact=redact,
             headers=standing_headers(endpoint),
+            keys=keys,
         )
         self.catalogue = Catalogue(self.client)
 

@@ -96,6 +96,12 @@ def _covers(rule: str, address: Address) -> bool:
         return False
 
 
+def origin_of(url: str) -> str:
+    """Where a key belongs: a URL's scheme, host and port."""
+    scheme, _, rest = url.strip().partition("://")
+    return f"{scheme.lower()}://{rest.partition('/')[0].rpartition('@')[2].lower()}"
+
+
 def host_of(url: str) -> str:
     """A URL's host, '' if it has none."""
     try:

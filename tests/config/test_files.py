@@ -425,3 +425,49 @@ def test_paths_of_the_settings_start_at_their_file(
     assert loaded.beside("~/ca.pem") == Path("/home/someone/ca.pem")
     assert loaded.beside("/etc/ca.pem") == Path("/etc/ca.pem")
     assert loaded.beside("~nobody-of-that-name/x") == loaded.file.parent / "~nobody-of-that-name/x"
+
+
+SIGN_IN = """
+[servers.plan]
+provider = "openai"
+base_url = "https://models.example.com/v1"
+credential = "{credential}"
+[servers.plan.oauth]
+authorize_url = "{authorize}"
+token_url = "{token}"
+client_id = "us"
+redirect_uri = "{redirect}"
+"""
+FINE = {
+    "credential": "oauth:keyring:plan",
+    "authorize": "https://login.example.com/a?tenant=x",
+    "token": "https://login.example.com/t",
+    "redirect": "http://localhost:1455/auth/callback",
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("authorize", "login.example.com", "oauth.authorize_url: the address is not one of https"),
+        ("token", "http://login.example.com/t", "oauth.token_url: a sign-in may not go over"),
+        ("redirect", "http://192.168.0.3/cb", "oauth.redirect_uri: the browser comes back to"),
+        ("redirect", "https://127.0.0.1/cb", "oauth.redirect_uri: the browser comes back to"),
+        ("credential", "oauth:plan", "servers.plan.credential: this looks like the key itself"),
+        ("credential", "oauth:env:X", "servers.plan.credential: this looks like the key itself"),
+    ],
+)
+def test_a_sign_in_that_is_not_safe_is_left_out(
+    tmp_path: Path, key: str, value: str, words: str
+) -> None:
+    """PRV-13: with the credential that would need it."""
+    assert load(tmp_path, SIGN_IN.format(**FINE)).problems == ()
+    loaded = load(tmp_path, SIGN_IN.format(**FINE | {key: value}))
+    assert any(words in problem.text for problem in loaded.problems)
+    assert loaded.servers["plan"].credential == ""
+
+
+def test_tokens_without_a_sign_in_are_left_out(tmp_path: Path) -> None:
+    text = SIGN_IN.format(**FINE).partition("[servers.plan.oauth]")[0]
+    (problem,) = load(tmp_path, text).problems
+    assert "there is no [servers.plan.oauth]" in problem.text

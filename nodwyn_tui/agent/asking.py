@@ -5,12 +5,14 @@ again only where that is allowed (PRV-8, PRV-9, ENG-14).
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.call_ids import own_ids
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.folding import folded
+from nodwyn_tui.agent.reasoning import REASONING, LoopWatch, left_out
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
@@ -73,6 +75,7 @@ class Asker:
     ) -> None:
         self._conversation, self._target = conversation, target
         self._emit, self._clock = emit, clock
+        self._loop = LoopWatch()
 
     @property
     def share(self) -> float:
@@ -172,6 +175,8 @@ class Asker:
         conversation, target = self._conversation, self._target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
+        if gone := self._loop.stale(window.entries, target.ref.server):
+            conversation.append(ev.Note(text=gone, audience="person", why=REASONING))
         prediction, prompt = conversation.forecast.predict(window, target, shape, self._clock.now())
         request, *_ = conversation.append(
             ev.LlmRequest(
@@ -264,6 +269,7 @@ class Asker:
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq))
         self._watch_the_count(sending, reply.usage)
+        self._tell_left_out(reply.left_out)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         # From now on the model sees its own call with a marker in the secret's place.
@@ -285,6 +291,14 @@ class Asker:
         elif sending.request.prefix_ended_by is None and whole and counted and counted < whole:
             text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
             self._conversation.append(ev.Note(text=text, audience="person", why="cut"))
+
+    def _tell_left_out(self, reasons: Sequence[str]) -> None:
+        """Tells the person once of reasoning that the server left out of the request."""
+        for reason in reasons:
+            text = left_out(self._target.ref.server, reason)
+            if text not in self._conversation.told:
+                self._conversation.told.add(text)
+                self._conversation.append(ev.Note(text=text, audience="person", why=REASONING))
 
     def _ms_since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)

@@ -47,7 +47,8 @@ class Conversation:
     calls without a result, by id; `markers` says whether the model was shown a redaction marker: in
     a result, a message, or its own earlier call. Of the events themselves only those that the
     window needs are held; any other is read again (`event`). `carrying` is what a compaction would
-    take along; `stale` knows which results went out of date.
+    take along; `stale` knows which results went out of date; `told` are remarks that this process
+    made once and need not make again.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Conversation:
         # Whether the model wrote such a marker itself, an earlier process knew: better refuse one.
         self.markers = ledger.facts.markers
         self.transcript = Transcript(log.event)
+        self.told: set[str] = set()
         self.forecast = Forecast()
         self.carrying = Carrying()
         self.stale = Stale()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from nodwyn_tui.domain.canonical import plain
 from nodwyn_tui.domain.events import ModelRef, Parameters
-from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.request import Json, Request
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.anthropic_messages import Messages
@@ -44,18 +43,24 @@ class Anthropic:
         if cached and (head := system or tools):
             # The end of what never changes in a session: tools, then the system prompt.
             head[-1]["cache_control"] = dict(CACHE_CONTROL[cached])
-        keeps = keeps_blocks(parameters)
+        keeps = parameters.keep_reasoning if parameters.effort not in OFF else False
         body: dict[str, Json] = {
             "model": model.id,
             "max_tokens": request.max_output,
             "stream": True,
-            **_thinking(parameters, keeps=bool(keeps)),
+            **_thinking(parameters.effort, keeps=bool(keeps)),
         }
         if system:
             body["system"] = system
         if tools:
             body["tools"] = tools
-        body["messages"] = self._messages.of(request.messages, model.origin, keeps, cached)
+        body["messages"] = self._messages.of(
+            request.messages,
+            # A request that switches thinking off takes none along.
+            model.origin if keeps else "",
+            cached,
+            only_latest=keeps == "latest",
+        )
         beta = {"anthropic-beta": BINDING_BETA} if keeps else {}
         return WireRequest(
             path="/v1/messages", body=body, headers={**beta, **session_headers(parameters)}
@@ -73,16 +78,8 @@ class Anthropic:
         return next((remedy for pattern, remedy in _REMEDIES if pattern.search(words)), "")
 
 
-def keeps_blocks(parameters: Parameters) -> KeepReasoning:
-    """Which replies' thinking goes back: all (`True`), the latest's, or none, as where thinking is
-    switched off.
-    """
-    return False if parameters.effort in OFF else parameters.keep_reasoning
-
-
-def _thinking(parameters: Parameters, *, keeps: bool) -> dict[str, Json]:
+def _thinking(effort: str | None, *, keeps: bool) -> dict[str, Json]:
     """The same in every request of a session: another ask would miss the cache (PRV-5)."""
-    effort = parameters.effort
     if effort in OFF:
         return {"thinking": {"type": OFF[effort]}}
     thinking: dict[str, Json] = {"type": "adaptive", "display": "summarized"}

@@ -6,12 +6,11 @@ at all.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
 from nodwyn_tui.domain.parts import Block, Call, Text
-from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, ToolRow, UserRow
 from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_object, wire_name
@@ -39,21 +38,20 @@ class Messages:
         self._plain, self._marked = RowMemo(), RowMemo()
 
     def of(
-        self, rows: Sequence[Message], origin: str, keep: KeepReasoning, cache_control: str
+        self, rows: Sequence[Message], origin: str, cache_control: str, *, only_latest: bool
     ) -> list[WireMessage]:
-        """The messages of a conversation. `origin` may read its own blocks again, and `keep` says
-        of which replies; `cache_control` is '' where no cache is asked for.
+        """The messages of a conversation. Blocks of `origin` go back, '' for nobody's;
+        `cache_control` is '' where no cache is asked for; `only_latest` says that the next request
+        will be without the blocks that this one has.
         """
         turns = _turns(opened(rows))
-        replies = [at for at, turn in enumerate(turns) if isinstance(turn[0], AssistantRow)]
-        kept = set(replies if keep is True else replies[-1:] if keep else ())
-        looks = [_Look(origin if at in kept else "") for at in range(len(turns))]
-        messages = self._plain.joined(list(zip(turns, looks, strict=True)), _message)
+        look = _Look(origin)
+        messages = self._plain.joined([(turn, look) for turn in turns], _message)
         if cache_control:
-            places = _places(messages, *_ends(turns, replies, origin, keep))
+            ends = _ends_before_thinking(messages) if only_latest else _ends(messages)
+            places = _places(messages, *ends)
             bearers = [
-                (turns[at], _Look(looks[at].origin, blocks, cache_control))
-                for at, blocks in places.items()
+                (turns[at], _Look(origin, blocks, cache_control)) for at, blocks in places.items()
             ]
             for at, marked in zip(places, self._marked.joined(bearers, _message), strict=True):
                 messages[at] = marked
@@ -65,27 +63,30 @@ def _turns(rows: Sequence[Message]) -> list[Rows]:
     return [tuple(turn) for _, turn in groupby(rows, lambda row: isinstance(row, AssistantRow))]
 
 
-def _ends(
-    turns: Sequence[Rows], replies: Sequence[int], origin: str, keep: KeepReasoning
-) -> tuple[int, int]:
-    """How many turns the former request had, and with how many the next one will begin (ORD-6).
-
-    The former one ended before the latest reply. Where only the latest reply has its blocks, the
-    next request leaves them out, and nothing from that reply on can be read again.
+def _ends(messages: Sequence[WireMessage]) -> tuple[int, int]:
+    """How many messages the former request had, which ended before the latest reply, and with how
+    many the next one will begin (ORD-6).
     """
-    former, end = replies[-1] if replies else 0, len(turns)
-    if keep != "latest":
-        return former, end
-    forgotten = [at for at in replies[-2:] if _is_thoughtful(turns[at], origin)]
-    if replies[-1:] == forgotten[-1:]:
-        end = former
-        forgotten.pop()
-    return (forgotten[-1] if forgotten else former), end
+    replies = _replies(messages)
+    return replies[-1] if replies else 0, len(messages)
 
 
-def _is_thoughtful(turn: Rows, origin: str) -> bool:
-    parts = (part for row in turn for part in row.parts)
-    return any(isinstance(part, Block) and part.origin == origin for part in parts)
+def _ends_before_thinking(messages: Sequence[WireMessage]) -> tuple[int, int]:
+    """The same where the next request leaves the latest reply's blocks out, so that nothing from
+    that reply on can be read again.
+    """
+    replies = _replies(messages)
+    thoughtful = any(_is_opaque(block) for at in replies[-1:] for block in messages[at]["content"])
+    end = replies[-1] if thoughtful else len(messages)
+    return (replies[-2] if len(replies) > 1 else 0), end
+
+
+def _replies(messages: Sequence[WireMessage]) -> list[int]:
+    return [at for at, message in enumerate(messages) if message["role"] == "assistant"]
+
+
+def _is_opaque(block: Mapping[str, Json]) -> bool:
+    return block["type"] in OPAQUE
 
 
 def _places(messages: Sequence[WireMessage], former: int, end: int) -> dict[int, tuple[int, ...]]:
@@ -93,7 +94,7 @@ def _places(messages: Sequence[WireMessage], former: int, end: int) -> dict[int,
     blocks = [
         (at, n) for at, message in enumerate(messages) for n in range(len(message["content"]))
     ]
-    bears = [messages[at]["content"][n]["type"] not in OPAQUE for at, n in blocks]
+    bears = [not _is_opaque(messages[at]["content"][n]) for at, n in blocks]
     counts = [0, *accumulate(len(message["content"]) for message in messages)]
     places: dict[int, tuple[int, ...]] = {}
     for place in marked_blocks(bears, counts[former], counts[end]):
@@ -138,7 +139,7 @@ def _reply(turn: Rows, origin: str) -> list[dict[str, Json]]:
         for part in row.parts
         for block in _block(part, origin)
     ]
-    ended = blocks and blocks[-1]["type"] not in OPAQUE
+    ended = blocks and not _is_opaque(blocks[-1])
     return blocks if ended else [*blocks, _text(NO_ANSWER)]
 
 

@@ -2,7 +2,8 @@
 they may go to is the translators' business.
 
 A provider checks that what came before a block is what it was when the block was made. So a reply
-made before a change of anything earlier goes back without its blocks; one made after keeps them.
+made before a change of anything earlier goes back without its blocks; one made after keeps them. A
+recipe may come back, with a model that was left for a while: its replies get theirs again (PRV-6).
 """
 
 from bisect import bisect_right
@@ -41,20 +42,32 @@ Withheld = frozenset[tuple[str, str]]
 """Images by digest, with the reason why they are not sent."""
 
 
+Rule = tuple[object, ...]
+"""What of a recipe changes how earlier entries are shown."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
     """What changed entries that had been shown. At `when[n]` or later, `first[n]` was the first
-    entry that changed; `asked` gives for a reply's seq the request that it answered.
+    entry that changed; `asked` gives for a reply's seq the request that it answered. From
+    `ruled[n]` on `rules[n]` held, and `rule` holds now.
     """
 
     when: Sequence[int]
     first: Sequence[int]
     asked: Mapping[int, int]
+    ruled: Sequence[int]
+    rules: Sequence[Rule]
+    rule: Rule
 
     def stale(self, reply: int) -> bool:
-        """Whether anything before the reply at seq `reply` changed after it was asked for."""
-        later = bisect_right(self.when, self.asked.get(reply, reply))
-        return later < len(self.first) and self.first[later] < reply
+        """Whether anything before the reply at seq `reply` is other than when it was asked for."""
+        asked = self.asked.get(reply, reply)
+        later = bisect_right(self.when, asked)
+        if later < len(self.first) and self.first[later] < reply:
+            return True
+        then = max(bisect_right(self.ruled, asked) - 1, 0)
+        return bool(self.rules) and self.rules[then] != self.rule
 
 
 def wanted(block: Block, recipe: Recipe, *, latest: bool) -> bool:
@@ -82,20 +95,23 @@ def changes(
     """What `events` changed, and what the request being built does, whose recipe, withheld images
     (by digest, with the reason) and new elisions these are.
     """
-    found = [*_declared(events, recipe), *_images(events, withheld)]
+    found = [*_declared(events), *_images(events, withheld)]
     found += [(NOW, seq) for seq in newly]
     found.sort()
     firsts = accumulate((first for _, first in reversed(found)), min)
+    recipes = [e for e in events if isinstance(e, SessionStart | SessionResume | SessionRecipe)]
     return Changes(
         when=[at for at, _ in found],
         first=list(firsts)[::-1],
         asked={event.seq: event.req for event in events if isinstance(event, LlmResponse)},
+        ruled=[event.seq for event in recipes],
+        rules=[shape(event.recipe) for event in recipes],
+        rule=shape(recipe),
     )
 
 
-def _declared(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
-    """Elisions, folds, edits, summaries, and other recipes than the one before."""
-    rule: tuple[object, ...] | None = None
+def _declared(events: Sequence[Event]) -> Iterator[Change]:
+    """Elisions, folds, edits and summaries."""
     elided: set[int] = set()
     spans: dict[int, int] = {}
     for event in events:
@@ -110,14 +126,8 @@ def _declared(events: Sequence[Event], recipe: Recipe) -> Iterator[Change]:
                 first = _span_of(event, spans)
                 yield event.seq, min(elided | {first})
                 elided.clear()
-            case SessionStart() | SessionResume() | SessionRecipe():
-                if rule is not None and shape(event.recipe) != rule:
-                    yield event.seq, 0
-                rule = shape(event.recipe)
             case _:
                 pass
-    if rule is not None and shape(recipe) != rule:
-        yield NOW, 0
 
 
 def _span_of(event: SummaryAdd | SummaryRevoke, spans: dict[int, int]) -> int:
@@ -160,7 +170,7 @@ def _bearing(images: Withheld, bearers: Mapping[str, int]) -> Iterator[int]:
     return (bearers[sha256] for sha256, _ in images if sha256 in bearers)
 
 
-def shape(recipe: Recipe) -> tuple[object, ...]:
+def shape(recipe: Recipe) -> Rule:
     """What of a recipe changes how earlier entries are shown."""
     return (
         recipe.version,

@@ -253,17 +253,17 @@ def three_replies() -> Request:
     [
         (True, None, {"b25l", "dHdv", "dGhyZWU="}),
         (True, "high", {"b25l", "dHdv", "dGhyZWU="}),
-        ("latest", None, {"dGhyZWU="}),
+        ("latest", None, {"b25l", "dHdv", "dGhyZWU="}),
         (False, None, set()),
         (True, "off", set()),
         (True, "between_tools", set()),
     ],
 )
-def test_keep_reasoning_says_whose_blocks_go_back(
+def test_keep_reasoning_and_effort_say_whether_blocks_go_back(
     keep: Any, effort: str | None, sent: set[str]
 ) -> None:
-    """ORD-7, PRV-5: with them goes the ask to drop one that does not fit, and its beta; a request
-    that switches thinking off takes none along.
+    """ORD-7, PRV-5: those that the window holds; with them goes the ask to drop one that does not
+    fit, and its beta. A request that switches thinking off takes none along.
     """
     what = three_replies()
     wire = encode(what, keep_reasoning=keep, effort=effort)
@@ -384,12 +384,12 @@ def test_a_mark_stands_half_way_where_many_blocks_came() -> None:
 def test_where_only_the_latest_thinking_is_sent_marks_stand_before_it() -> None:
     """ORD-6, ORD-7: what comes after it is other in the next request."""
     latest = {"keep_reasoning": "latest", "cache_control": "ephemeral"}
-    sent = messages(three_replies(), **latest)
-    assert places(sent) == [(2, 0), (4, 0)]
-    thoughtless = request(*three_replies().messages[:3], reply("so"), user("and?"))
-    assert places(messages(thoughtless, **latest)) == [(0, 0), (4, 0)]
+    rows = list(three_replies().messages)
+    rows[1], rows[3] = AssistantRow((call("c1"),)), reply("so")  # the window has left theirs out
+    assert places(messages(request(*rows), **latest)) == [(2, 0), (4, 0)]
+    assert places(messages(request(*rows[:5]), **latest)) == [(0, 0), (4, 0)]
     assert places(messages(request(*three_replies().messages[:3]), **latest)) == [(0, 0)]
-    assert problems(three_replies(), **latest) == []
+    assert problems(request(*rows), **latest) == []
 
 
 def test_a_mark_that_moves_changes_nothing_else() -> None:

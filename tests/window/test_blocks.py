@@ -64,6 +64,26 @@ def test_reply_made_before_a_change_goes_back_without_its_blocks(
     assert texts(window)[4] == "assistant: hm shell(c2)"
 
 
+def test_recipe_that_comes_back_brings_the_blocks_of_its_replies_back() -> None:
+    """PRV-6: another model had another cap; what was made meanwhile is stale in its turn."""
+    log = asked()
+    log.switch(protected=1, high_water=9_000, max_result_tokens=50)
+    said(log, 3)
+    assert blocks(log.window()) == ["<sig3>"]
+    log.switch(protected=1, high_water=9_000)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>"]
+    said(log, 4)
+    assert blocks(log.window()) == ["<sig1>", "<sig2>", "<sig4>"]
+
+
+def test_what_changed_meanwhile_stays_changed() -> None:
+    log = asked()
+    log.switch(protected=1, high_water=9_000, max_result_tokens=50)
+    log.fold(6)
+    log.switch(protected=1, high_water=9_000)
+    assert blocks(log.window()) == ["<sig1>"]
+
+
 def test_restored_entry_makes_replies_stale_that_were_made_without_it() -> None:
     log = asked()
     log.edit(6, "drop")

@@ -206,7 +206,8 @@ def _course(findings: Findings) -> Any:
         rows.setdefault((row.policy, row.cache_model), []).append(row)
     for line, policy in zip(panels, policies, strict=True):
         for panel, model in zip(line, models, strict=True):
-            _requests(panel, rows[policy, model])
+            if shown := rows.get((policy, model)):
+                _requests(panel, shown)
             panel.set_title(f"{policy} · {model}", fontweight="bold")
         line[0].set_ylabel("prompt tokens")
     panels[0][0].set_xlim(0.5, max(map(len, rows.values())) + 0.5)

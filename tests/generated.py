@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.policy import ADDED
@@ -74,6 +75,7 @@ STEPS: st.SearchStrategy[list[Step]] = st.one_of(
 """Short ones, to which a failure shrinks, and long ones, in which lines of different kinds meet."""
 
 VERSIONS = st.sampled_from(list(ADDED))
+KEEPS: st.SearchStrategy[KeepReasoning] = st.sampled_from([True, "latest", False])
 PAIRED = st.sampled_from([version for version in ADDED if version >= 16])
 """Recipes whose requests never part a call from its result."""
 
@@ -96,8 +98,9 @@ class Session(LogBuilder):
     `taken_back` are the windows before and after a handover note was asked for in vain.
     """
 
-    def __init__(self, version: int = 20) -> None:
-        super().__init__(version=version)
+    def __init__(self, version: int = 20, keep: KeepReasoning = True) -> None:
+        super().__init__(version=version, keep_reasoning=keep)
+        self.keep = keep
         self.windows: list[tuple[ev.LlmRequest, Window]] = []
         self.calls = 0
         self.open: list[str] = []
@@ -172,9 +175,11 @@ class Session(LogBuilder):
                 self.add(ev.SummaryRevoke(target=summaries[-1].seq))
             case "resume":
                 version = 20 if value > 6 else self.recipe.version
-                self.resume(max_result_tokens=300 + 100 * (value % 2), version=version)
+                cap = 300 + 100 * (value % 2)
+                self.resume(max_result_tokens=cap, version=version, keep_reasoning=self.keep)
             case "switch":
-                self.switch(max_result_tokens=200 + 200 * (value % 3), version=self.recipe.version)
+                cap, version = 200 + 200 * (value % 3), self.recipe.version
+                self.switch(max_result_tokens=cap, version=version, keep_reasoning=self.keep)
             case "clear" | "rollover" if self.recipe.version >= 20:
                 self.lasting.clear()
                 self.rolled(value) if kind == "rollover" else self.clear()
@@ -295,9 +300,9 @@ class Session(LogBuilder):
                     self.result(f"{name}.{n}", text(400 * (n + 1)))
 
 
-def played(steps: Sequence[Step], version: int = 20) -> Session:
+def played(steps: Sequence[Step], version: int = 20, keep: KeepReasoning = True) -> Session:
     """The session after `steps`, with a request at its end."""
-    session = Session(version)
+    session = Session(version, keep)
     session.user("begin")
     for step in steps:
         session.do(step)

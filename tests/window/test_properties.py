@@ -8,6 +8,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import message_value, request_bytes, sha256
 from nodwyn_tui.domain.events import EVENT_TYPES
 from nodwyn_tui.domain.parts import Call, Text
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.request import AssistantRow, ToolRow, UserRow
 from nodwyn_tui.window.build import build
 from nodwyn_tui.window.contexts import StartTracker, place
@@ -20,6 +21,7 @@ from tests.generated import (
     DECLARED,
     EACH_EVENT,
     EACH_REQUEST,
+    KEEPS,
     MOVED,
     PAIRED,
     SAID,
@@ -136,20 +138,22 @@ def test_a_handover_note_asked_for_in_vain_changes_nothing(steps: list[Step], ve
 
 
 @EACH_REQUEST
-@given(STEPS, VERSIONS)
-def test_every_request_replays(steps: list[Step], version: int) -> None:
+@given(STEPS, VERSIONS, KEEPS)
+def test_every_request_replays(steps: list[Step], version: int, keep: KeepReasoning) -> None:
     """ENG-26; ENG-27: the digest that was hashed in pieces is the request's own."""
-    session = played(steps, version)
+    session = played(steps, version, keep)
     for request, window in session.windows:
         assert sha256(request_bytes(window.request)) == request.digest
         assert replay(session.events, request.seq) == window
 
 
 @EACH_EVENT
-@given(STEPS, VERSIONS)
-def test_window_from_its_start_equals_the_window_from_all(steps: list[Step], version: int) -> None:
+@given(STEPS, VERSIONS, KEEPS)
+def test_window_from_its_start_equals_the_window_from_all(
+    steps: list[Step], version: int, keep: KeepReasoning
+) -> None:
     """ENG-23."""
-    session = played(steps, version)
+    session = played(steps, version, keep)
     tracker = StartTracker(resets=version >= 20)
     recipe = session.recipe
     for seq, event in enumerate(session.events, 1):

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes, sha256
 from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.rolling import Rolling
 from tests.builders import MODEL, LogBuilder, texts
-from tests.generated import EACH_EVENT, EACH_REQUEST, STEPS, VERSIONS, Step, played
+from tests.generated import EACH_EVENT, EACH_REQUEST, KEEPS, STEPS, VERSIONS, Step, played
 
 
 def shape_of(request: ev.LlmRequest) -> Shape:
@@ -31,9 +32,11 @@ def assert_same(grown: Window, scratch: Window) -> None:
 
 
 @EACH_EVENT
-@given(STEPS, VERSIONS)
-def test_every_window_and_digest_at_every_point(steps: list[Step], version: int) -> None:
-    session = played(steps, version)
+@given(STEPS, VERSIONS, KEEPS)
+def test_every_window_and_digest_at_every_point(
+    steps: list[Step], version: int, keep: KeepReasoning
+) -> None:
+    session = played(steps, version, keep)
     rolling, recipe = Rolling(), session.recipe
     for count, event in enumerate(session.events):
         before = session.events[:count]

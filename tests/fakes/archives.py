@@ -21,8 +21,14 @@ def written(folder: Path, events: Sequence[ev.Event], name: str = "log.jsonl") -
     """A log of these events, with the seqs that they have."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / name
-    log.write_bytes(b"".join(map(encode, events)))
+    log.write_bytes(b"".join(map(_line, events)))
     return log
+
+
+def _line(event: ev.Event) -> bytes:
+    if isinstance(event, ev.UnknownEvent):  # its line is what another build wrote
+        event = dataclasses.replace(event, raw={"seq": event.seq, **event.raw})
+    return encode(event)
 
 
 def numbered(*drafts: ev.Event) -> list[ev.Event]:

@@ -197,7 +197,11 @@ def _listed_price(facts: ModelFacts) -> PriceSettings | None:
     if prices is None or prices.input is None or prices.output is None:
         return None
     return PriceSettings(
-        input=prices.input, cached=prices.cached, write=prices.write, output=prices.output
+        input=prices.input,
+        cached=prices.cached,
+        write=prices.write,
+        write_long=prices.write_long,
+        output=prices.output,
     )
 
 

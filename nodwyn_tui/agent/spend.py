@@ -19,13 +19,16 @@ def priced(usage: Usage, price: PriceSettings | None) -> Usage:
     if price is None or usage.prompt_tokens is None or usage.output_tokens is None:
         return usage
     cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
+    long = min(usage.cache_write_long_tokens or 0, written)
     plain = max(usage.prompt_tokens - cached - written, 0)
     read_price = price.input if price.cached is None else price.cached
     write_price = price.input if price.write is None else price.write
+    long_price = write_price if price.write_long is None else price.write_long
     spent = (
         plain * price.input
         + cached * read_price
-        + written * write_price
+        + (written - long) * write_price
+        + long * long_price
         + usage.output_tokens * price.output
     )
     return replace(usage, cost_usd=spent / MILLION, cost_from="table")

@@ -62,11 +62,12 @@ class ServerSettings(Section):
 
 
 class PriceSettings(Section):
-    """US dollars per million tokens."""
+    """US dollars per million tokens; `write_long` is for what a cache keeps for the longer time."""
 
     input: float = Field(0.0, ge=0)
     cached: float | None = Field(None, ge=0)
     write: float | None = Field(None, ge=0)
+    write_long: float | None = Field(None, ge=0)
     output: float = Field(0.0, ge=0)
 
 

@@ -11,8 +11,9 @@ from nodwyn_tui.store.lines import encode
 from nodwyn_tui.window import handover
 from tests.builders import LogBuilder
 from tests.cli.test_run import NODWYN, configure, run
+from tests.fakes.anthropic_server import AnthropicServer, Thought, turn
 from tests.fakes.chat_server import ChatServer
-from tests.fakes.script import Say, call, say
+from tests.fakes.script import Say, ScriptedCall, call, say
 
 
 def cache(*options: str) -> str:
@@ -47,6 +48,24 @@ def test_json_has_the_published_fields_and_totals(tmp_path: Path, home: Path) ->
     assert total["prompt_tokens"] == first["prompt_tokens"] + second["prompt_tokens"]
     assert total["cache_rate"] == total["cached_tokens"] / total["prompt_tokens"]
     assert total["cost_usd"] is None
+
+
+def test_a_session_over_anthropics_protocol(tmp_path: Path, home: Path) -> None:
+    """PRV-10, ENG-28: a whole run, its figures and its price, as processes of their own."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    price = {"input": 2.0, "cached": 0.2, "write": 2.5, "output": 10.0}
+    with AnthropicServer([turn(Thought("hm"), ScriptedCall("fs-list", "{}")), say("ok")]) as server:
+        configure(home, server, cache_control="ephemeral", price=price)
+        done = run(workspace, "-p", "look", "--format", "json")
+    assert server.violations == []
+    assert done.returncode == 0
+    (log,) = workspace.rglob("log.jsonl")
+    first, second = json.loads(cache(str(log), "--json"))["requests"]
+    assert second["cached_tokens"] == second["predicted_cached"] == first["prompt_tokens"]
+    usage = json.loads(done.stdout)["usage"]
+    assert usage["cache_write_tokens"] == second["prompt_tokens"], "all of it was written once"
+    assert usage["cost_usd"] == pytest.approx(first["cost_usd"] + second["cost_usd"])
 
 
 def test_reply_without_usage_stays_out_of_the_rate(tmp_path: Path, home: Path) -> None:

@@ -32,7 +32,7 @@ def workspace(tmp_path: Path) -> Path:
 def configure(home: Path, server: FakeServer, **model: Any) -> None:
     value = {
         "model": "m",
-        "servers": {"fake": {"provider": "openai", "base_url": server.base_url}},
+        "servers": {"fake": {"provider": server.provider, "base_url": server.base_url}},
         "models": {"m": {"server": "fake", "model": "test-model", **model}},
     }
     (home / "config.toml").write_bytes(tomli_w.dumps(value).encode())

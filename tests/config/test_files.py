@@ -146,6 +146,35 @@ def test_what_has_no_effect_yet_is_said(tmp_path: Path) -> None:
     assert "window.strategy: has no effect in this version yet" in problem.text
 
 
+@pytest.mark.parametrize(
+    ("setting", "on", "idle"),
+    [
+        ('keep_reasoning = "latest"', "anthropic", "openai"),
+        ('cache_control = "1h"', "anthropic", "responses"),
+        ('cache_control = "12h"', "responses", "anthropic"),
+        ('cache_control = "ephemeral"', "openai", "ollama"),
+    ],
+)
+def test_what_has_no_effect_on_its_server_is_said(
+    tmp_path: Path, setting: str, on: str, idle: str
+) -> None:
+    """PRV-3, PRV-5: a protocol has no place for it."""
+    for provider in (on, idle):
+        text = SERVER.replace('"openai"', f'"{provider}"') + MODEL + setting + "\n"
+        problems = load(tmp_path, text).problems
+        words = f"has no effect on a server that speaks {idle}"
+        assert [words in problem.text for problem in problems] == [True] * (provider == idle)
+        assert all(problem.warning for problem in problems)
+
+
+def test_a_version_is_for_a_protocol_that_has_versions(tmp_path: Path) -> None:
+    """PRV-16."""
+    text = SERVER + 'api_version = "2023-06-01"\n'
+    (problem,) = load(tmp_path, text).problems
+    assert problem.error.key == "servers.mine.api_version"
+    assert load(tmp_path, text.replace('"openai"', '"anthropic"')).problems == ()
+
+
 def test_a_bad_key_costs_its_entry_nothing_else(tmp_path: Path) -> None:
     loaded = load(tmp_path, SERVER + MODEL + 'num_ctx = "big"\neffort = "high"\n')
     assert only(loaded).key == "models.m.num_ctx"

@@ -73,14 +73,14 @@ class Asker:
     def __init__(
         self, conversation: Conversation, target: Target, emit: Emit, clock: Clock
     ) -> None:
-        self._conversation, self._target = conversation, target
+        self._conversation, self.target = conversation, target
         self._emit, self._clock = emit, clock
         self._loop = LoopWatch()
 
     @property
     def share(self) -> float:
         """The server's own count of a prompt over our estimate of it, at most so far."""
-        return self._conversation.forecast.calibration(self._target.ref.origin)
+        return self._conversation.forecast.calibration(self.target.ref.origin)
 
     @property
     def room(self) -> int:
@@ -151,7 +151,7 @@ class Asker:
         """The request with what is due to be folded (ENG-21); a note is asked for as all stands."""
         if purpose != "turn":
             return shape, window
-        return folded(self._conversation, self._target, shape, window, self._clock.now())
+        return folded(self._conversation, self.target, shape, window, self._clock.now())
 
     def _blocked(self, window: Window, reason: str, purpose: ev.Purpose) -> BlockedError:
         """The error, which is recorded unless the conversation can go on without the answer."""
@@ -172,7 +172,7 @@ class Asker:
 
     def _record(self, shape: Shape, window: Window, purpose: ev.Purpose) -> _Sending:
         """The request in the log, before a byte of it is sent (ENG-24)."""
-        conversation, target = self._conversation, self._target
+        conversation, target = self._conversation, self.target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
         if gone := self._loop.stale(window.entries, target.ref.server):
@@ -257,7 +257,7 @@ class Asker:
                 parts=parts,
                 thinking_field=reply.thinking_field,
                 finish=reply.finish,
-                usage=spend.priced(reply.usage, self._target.price),
+                usage=spend.priced(reply.usage, self.target.price),
                 first_token_ms=sending.first_ms,
                 ms=self._ms_since(sending.began),
             ),
@@ -284,9 +284,9 @@ class Asker:
         by the model's template, else the server cut it without a word (PRV-7).
         """
         whole, counted = sending.request.predicted_cached, usage.prompt_tokens
-        server = self._target.ref.server
+        server = self.target.ref.server
         if leaves_thinking_out(sending.prediction, usage):
-            text = THINKING_LEFT_OUT.format(server=server, model=self._target.ref.name)
+            text = THINKING_LEFT_OUT.format(server=server, model=self.target.ref.name)
             self._conversation.append(ev.Note(text=text, audience="person", why=TEMPLATE))
         elif sending.request.prefix_ended_by is None and whole and counted and counted < whole:
             text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
@@ -295,7 +295,7 @@ class Asker:
     def _tell_left_out(self, reasons: Sequence[str]) -> None:
         """Tells the person once of reasoning that the server left out of the request."""
         for reason in reasons:
-            text = left_out(self._target.ref.server, reason)
+            text = left_out(self.target.ref.server, reason)
             if text not in self._conversation.told:
                 self._conversation.told.add(text)
                 self._conversation.append(ev.Note(text=text, audience="person", why=REASONING))

@@ -15,6 +15,7 @@ from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.editing import BUSY, Editing
 from nodwyn_tui.agent.ending import Ending, report
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.recipes import resumed_recipe
 from nodwyn_tui.agent.target import Target
@@ -69,6 +70,7 @@ class Session:
         self._run: asyncio.Task[None] | None = None
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting = Waiting(parts.conversation, emit)
+        self._loaded = LoadedContext()
         self._compaction = Compaction(parts.conversation)
         self._compact = CompactCommand(parts.conversation, self._compaction, emit)
         self._editing = Editing(parts.conversation, emit, parts.clock)
@@ -325,6 +327,7 @@ class Session:
             runner,
             parts.toolbox,
             self._waiting,
+            self._loaded,
             parts.limits,
         )
         try:

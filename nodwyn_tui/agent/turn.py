@@ -9,6 +9,7 @@ from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.ending import Ending
+from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
@@ -42,11 +43,13 @@ class Turn:
         runner: CallRunner,
         toolbox: Toolbox,
         waiting: Waiting,
+        loaded: LoadedContext,
         limits: Limits,
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
         self._compaction = compaction
         self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
+        self._loaded = loaded
         self._failures: dict[tuple[str, str], int] = {}
         self._cuts = 0
 
@@ -74,6 +77,8 @@ class Turn:
                     return ending
             answer = await self._asker.ask()
             steps += 1
+            if steps == 1:
+                await self._look_at_load()
             if answer.calls:
                 self._toolbox.originals.update(answer.originals)
                 await self._runner.run(answer.calls, self._cut_at(answer))
@@ -82,6 +87,11 @@ class Turn:
             told = self._tell_steers()
             if not answer.calls and not told:
                 return _ending_of(answer)
+
+    async def _look_at_load(self) -> None:
+        if remark := await self._loaded.remark(self._asker.target):
+            note = ev.Note(text=remark, audience="person", why="loaded")
+            self._conversation.append(note)
 
     def _tell_steers(self) -> bool:
         """Tells the model what was typed meanwhile; what the disk refuses goes on waiting, and what

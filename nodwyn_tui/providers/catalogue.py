@@ -136,9 +136,10 @@ def ollama_facts(show: Json) -> ModelFacts:
 
 
 def ollama_loaded(ps: Json, model: str) -> int | None:
-    """A loaded model's context from `/api/ps`."""
+    """A loaded model's context from `/api/ps`, which spells the usual tag out."""
+    names = {model} if ":" in model.rpartition("/")[2] else {model, f"{model}:latest"}
     for entry in _items(ps, "models"):
-        if model in {_text(entry, "model"), _text(entry, "name")}:
+        if names & {_text(entry, "model"), _text(entry, "name")}:
             return _count(entry, "context_length")
     return None
 

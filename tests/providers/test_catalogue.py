@@ -146,6 +146,8 @@ def test_ollamas_tags_and_ps() -> None:
     ]
     loaded = {"models": [{"name": "a:latest", "model": "a:latest", "context_length": 8192}]}
     assert ollama_loaded(loaded, "a:latest") == 8192
+    assert ollama_loaded(loaded, "a") == 8192
+    assert ollama_loaded(loaded, "a:8b") is None
     assert ollama_loaded(loaded, "b") is None
 
 

@@ -268,8 +268,10 @@ class Asker:
             ),
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq))
-        self._watch_the_count(sending, reply.usage)
-        self._tell_left_out(reply.left_out)
+        if reply.left_out:  # then the prompt is shorter for that reason, which is told
+            self._tell_left_out(reply.left_out)
+        else:
+            self._watch_the_count(sending, reply.usage)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         # From now on the model sees its own call with a marker in the secret's place.

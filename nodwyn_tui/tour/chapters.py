@@ -229,8 +229,8 @@ Three ways to go on with a real model:
 - **Hosted:** put the key into its usual variable, and name the model: \
 `export OPENROUTER_API_KEY=…`, then `nodwyn --model openrouter/VENDOR/MODEL`. DeepSeek, Cerebras, \
 Groq and others work the same way.
-- **Any other server** that speaks chat completions or Ollama's protocol: an entry in \
-`config.toml`, as `config.toml.example` shows. No key ever stands in that file, only the place \
+- **Any other server** that speaks chat completions, Anthropic's protocol or Ollama's: an entry \
+in `config.toml`, as `config.toml.example` shows. No key ever stands in that file, only the place \
 where it is kept.
 
 Then open your own project: `nodwyn path/to/project`. `/model` changes the model at any time.

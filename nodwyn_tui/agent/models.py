@@ -10,7 +10,7 @@ from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.config.models import SPOKEN, ModelChoice, choose_model
+from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
     PriceSettings,
@@ -108,10 +108,10 @@ class Models:
         return SETUP.format(ollama=where, hosted=hosted or HOSTED, config=self.loaded.file)
 
     def _keys_at_hand(self) -> Iterator[tuple[str, str]]:
-        """The servers, spoken to by this build, whose key the environment holds; and where."""
+        """The servers whose key the environment holds, and where."""
         for name, server in self.loaded.servers.items():
             kind, _, variable = server.credential.partition(":")
-            if kind == "env" and server.provider in SPOKEN and self._environment.get(variable):
+            if kind == "env" and self._environment.get(variable):
                 yield name, variable
 
     async def target(self, choice: ModelChoice, session: str) -> Found:

@@ -38,7 +38,7 @@ _LATER: Mapping[KeyPath, tuple[object, ...]] = {
 """Settings that this version knows and does not act on yet, with the values that say what it does
 anyway."""
 
-KEEPS_REASONING: frozenset[ProviderName] = frozenset({"anthropic"})
+KEEPS_REASONING: frozenset[ProviderName] = frozenset({"responses", "anthropic"})
 """The protocols in which opaque reasoning goes back as `keep_reasoning` says."""
 
 _CACHE_ASKS: Mapping[ProviderName, tuple[CacheControl, ...]] = {

@@ -1,16 +1,12 @@
 """The choice of a model: among the person's entries and whatever their servers offer."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.config.schema import ModelSettings, ProviderName, ServerSettings
+from nodwyn_tui.config.schema import ModelSettings, ServerSettings
 from nodwyn_tui.config.servers import address_fault, default_dialect
 from nodwyn_tui.errors import ConfigError
-
-SPOKEN: frozenset[ProviderName] = frozenset({"ollama", "openai", "anthropic"})
-"""The protocols that this build speaks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,8 +24,7 @@ def choose_model(loaded: Loaded, environment: Environment, wanted: str = "") -> 
     nothing is configured.
 
     A name is a `[models]` name, else `SERVER/ID`, else a bare id if exactly one server has a key.
-    `ConfigError` for a name that means nothing, for a protocol this build does not speak, and for
-    an address that may not be used.
+    `ConfigError` for a name that means nothing, and for an address that may not be used.
     """
     settings = loaded.settings
     name = wanted or settings.model or next(iter(settings.models), "")
@@ -48,19 +43,9 @@ def choose_model(loaded: Loaded, environment: Environment, wanted: str = "") -> 
 
 def _usable(name: str, loaded: Loaded, server_name: str) -> ServerSettings:
     server = loaded.servers[server_name]  # entries on unknown servers were left out
-    if server.provider not in SPOKEN:
-        raise ConfigError(
-            f"model {name!r} is on {server_name!r}, which speaks the {server.provider!r} protocol; "
-            f"this build speaks {_named(sorted(SPOKEN))}. Choose another model, or reach "
-            "this one through a server that speaks chat completions, such as openrouter"
-        )
     if fault := address_fault(server):
         raise ConfigError(f"server {server_name!r}: {fault}")
     return server
-
-
-def _named(names: Sequence[str]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _unlisted(name: str, loaded: Loaded, environment: Environment) -> ModelSettings:

@@ -111,6 +111,8 @@ def tool_value(tool: ToolSpec) -> Json:
 def part_value(part: Text | Thinking | Image | Block | Call) -> Json:
     """A part as the request holds it; a call's `provider_id` stands outside."""
     match part:
+        case Text(phase=str(phase)):
+            return {"type": "text", "text": part.text, "phase": phase}
         case Text() | Thinking():
             return {"type": part.type, "text": part.text}
         case Image():

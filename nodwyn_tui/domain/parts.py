@@ -6,9 +6,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Plain text of a user, assistant or tool message."""
+    """Plain text of a user, assistant or tool message.
+
+    `phase` is what some models call a message of theirs (`commentary`, `final_answer`), and goes
+    back with it.
+    """
 
     text: str
+    phase: str | None = field(default=None, metadata={"omit_none": True})
     type: Literal["text"] = "text"
 
 

@@ -4,7 +4,7 @@ remembered, so that a long conversation is not written anew at every step (PERF-
 
 import json
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from nodwyn_tui.domain.request import Json, Message
@@ -55,14 +55,30 @@ class RowMemo:
         make: Callable[[Rows, _Variant], Mapping[str, Json]],
     ) -> list[WireMessage]:
         """A message a group of rows, each with a variant of its own."""
+        return [made for (made,) in self._each(groups, lambda *group: (make(*group),))]
+
+    def items(
+        self,
+        rows: Sequence[Message],
+        variant: str,
+        make: Callable[[Message], Iterable[Mapping[str, Json]]],
+    ) -> list[tuple[WireMessage, ...]]:
+        """The items of each row, where a row may be several."""
+        return self._each([((row,), variant) for row in rows], lambda group, _: make(group[0]))
+
+    def _each(
+        self,
+        groups: Sequence[tuple[Rows, _Variant]],
+        make: Callable[[Rows, _Variant], Iterable[Mapping[str, Json]]],
+    ) -> list[tuple[WireMessage, ...]]:
         used: dict[_Key, _Known] = {}
-        messages = []
         for rows, variant in groups:
             key = (variant, *map(id, rows))
-            known = used[key] = self._known(key) or _Known(rows, WireMessage(make(rows, variant)))
-            messages.append(known.message)
+            used[key] = self._known(key) or _Known(
+                rows, tuple(WireMessage(item) for item in make(rows, variant))
+            )
         self._recent.appendleft(used)
-        return messages
+        return [used[variant, *map(id, rows)].items for rows, variant in groups]
 
     def _known(self, key: _Key) -> "_Known | None":
         for known in self._recent:
@@ -75,17 +91,17 @@ class _Known(NamedTuple):
     """The rows are held, so that no other ones can get their identity meanwhile."""
 
     rows: Rows
-    message: WireMessage
+    items: tuple[WireMessage, ...]
 
 
 def body_bytes(body: Mapping[str, Json]) -> bytes:
-    """A body's JSON: keys in their order, no spaces, UTF-8; `messages` stands last."""
+    """A body's JSON: keys in their order, no spaces, UTF-8; the conversation stands last."""
     *names, last = body
-    messages = body[last]
-    if last != "messages" or not all(isinstance(message, WireMessage) for message in messages):
+    items = body[last]
+    if not isinstance(items, list) or not all(isinstance(item, WireMessage) for item in items):
         return json_bytes(body)
-    head = json_bytes({name: body[name] for name in names})
-    return head[:-1] + b',"messages":[' + b",".join(m.written() for m in messages) + b"]}"
+    head, name = json_bytes({name: body[name] for name in names}), json_bytes(last)
+    return b"%b,%b:[%b]}" % (head[:-1], name, b",".join(item.written() for item in items))
 
 
 def json_bytes(value: Json) -> bytes:

@@ -8,9 +8,9 @@ from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.providers.base import Frame
 from nodwyn_tui.providers.chat_calls import CallAssembler
-from nodwyn_tui.providers.chat_usage import UsageReader
 from nodwyn_tui.providers.failures import error_event, error_in, frame_object, incomplete
 from nodwyn_tui.providers.pieces import Readable
+from nodwyn_tui.providers.token_counts import UsageReader
 
 _FINISHES: Mapping[str, Finish] = {
     "length": "length",

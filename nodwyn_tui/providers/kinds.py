@@ -20,6 +20,8 @@ _CODES: Mapping[str, ErrorKind] = {
     "linked_organization_billing_unavailable": "permission",
     "organization_on_hold": "permission",
     "permission_error": "permission",
+    "usage_not_included": "permission",
+    "data_residency_mismatch": "permission",
     "rate_limit_exceeded": "rate_limit",
     "rate_limit_error": "rate_limit",
     "too_many_requests": "rate_limit",
@@ -36,6 +38,9 @@ _CODES: Mapping[str, ErrorKind] = {
     "content_filter": "refused_content",
     "content_policy_violation": "refused_content",
     "refusal": "refused_content",
+    "bio_policy": "refused_content",
+    "misalignment_policy_violation": "refused_content",
+    "image_content_policy_violation": "refused_content",
     "timeout_error": "timeout",
     "timeout": "timeout",
 }
@@ -76,6 +81,15 @@ _KEY = re.compile(
 )
 
 
+_REFUSALS = frozenset(
+    {"invalid_request_error", "wrong_api_format", "invalid_prompt", "invalid_image"}
+    | {"invalid_image_format", "invalid_base64_image", "invalid_image_url", "invalid_image_mode"}
+    | {"image_too_large", "image_too_small", "image_parse_error", "image_file_too_large"}
+    | {"unsupported_image_media_type", "empty_image_file"}
+)
+"""Codes that say that the request itself is at fault; inside a stream they are all there is."""
+
+
 def classify(status: int | None, codes: Sequence[str], text: str) -> ErrorKind:
     """The kind: by a known code, by words that outrank the status, by status, by weaker words."""
     for code in codes:
@@ -87,8 +101,8 @@ def classify(status: int | None, codes: Sequence[str], text: str) -> ErrorKind:
         return kind
     if _BUSY.search(text) and not _is_refusal(status):
         return "overloaded"
-    named = {code.lower() for code in codes}
-    return "invalid_request" if _is_refusal(status) or _names_request(named) else "server_error"
+    blamed = any(code.lower() in _REFUSALS for code in codes)
+    return "invalid_request" if _is_refusal(status) or blamed else "server_error"
 
 
 def _by_strong_words(status: int | None, text: str) -> ErrorKind | None:
@@ -108,7 +122,3 @@ def _by_strong_words(status: int | None, text: str) -> ErrorKind | None:
 
 def _is_refusal(status: int | None) -> bool:
     return status is not None and 400 <= status < 500
-
-
-def _names_request(codes: set[str]) -> bool:
-    return bool(codes & {"invalid_request_error", "wrong_api_format"})

@@ -7,6 +7,7 @@ from nodwyn_tui.providers.anthropic import API_VERSION, Anthropic
 from nodwyn_tui.providers.base import Dialect, Endpoint
 from nodwyn_tui.providers.chat_completions import ChatCompletions
 from nodwyn_tui.providers.ollama import Ollama
+from nodwyn_tui.providers.responses import Responses
 
 
 def dialect(provider: str) -> Dialect:
@@ -16,6 +17,8 @@ def dialect(provider: str) -> Dialect:
             return Ollama()
         case "openai":
             return ChatCompletions()
+        case "responses":
+            return Responses()
         case "anthropic":
             return Anthropic()
         case _:
@@ -23,7 +26,7 @@ def dialect(provider: str) -> Dialect:
                 "no such provider",
                 key="provider",
                 found=f'"{provider}"',
-                allowed="ollama, openai, anthropic",
+                allowed="ollama, openai, responses, anthropic",
             )
 
 

@@ -97,6 +97,7 @@ def test_a_bad_entry_names_its_place(
 
 SERVER = '[servers.mine]\nprovider = "openai"\nbase_url = "https://ai.example.com/v1"\n'
 MODEL = '[models.m]\nserver = "mine"\nmodel = "x"\n'
+GPT = '[models.m]\nserver = "openai"\nmodel = "x"\n'
 
 
 @pytest.mark.parametrize(
@@ -500,3 +501,24 @@ def test_tokens_without_a_sign_in_are_left_out(tmp_path: Path) -> None:
     text = SIGN_IN.format(**FINE).partition("[servers.plan.oauth]")[0]
     (problem,) = load(tmp_path, text).problems
     assert "there is no [servers.plan.oauth]" in problem.text
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        (GPT + "keep_reasoning = true", []),
+        (GPT + 'keep_reasoning = "latest"\ncache_control = "12h"', []),
+        (SERVER + MODEL + "keep_reasoning = true", ["models.m.keep_reasoning"]),
+        (SERVER + MODEL + "keep_reasoning = false", []),
+        (SERVER + MODEL + 'cache_control = "1h"', []),
+        (SERVER + MODEL + 'cache_control = "12h"', ["models.m.cache_control"]),
+        (GPT + 'cache_control = "1h"', ["models.m.cache_control"]),
+    ],
+)
+def test_setting_that_the_models_protocol_lacks_is_said(
+    tmp_path: Path, text: str, warned: list[str]
+) -> None:
+    """PRV-3, PRV-5."""
+    problems = load(tmp_path, text).problems
+    assert [problem.error.key for problem in problems] == warned
+    assert all(problem.warning for problem in problems)

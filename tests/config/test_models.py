@@ -100,12 +100,6 @@ def test_a_servers_usual_dialect_holds_unless_the_entry_names_one(tmp_path: Path
     assert chosen(tmp_path, text, "fast").model.dialect == "compatible"
 
 
-@pytest.mark.parametrize("wanted", ["openai/gpt"])
-def test_a_protocol_this_build_does_not_speak(tmp_path: Path, wanted: str) -> None:
-    with pytest.raises(ConfigError, match="this build speaks anthropic, ollama and openai"):
-        choose(tmp_path, "", wanted)
-
-
 def test_an_ollama_host_on_the_open_net_needs_the_persons_word(tmp_path: Path) -> None:
     """PRV-13."""
     with pytest.raises(ConfigError, match="insecure = true"):

@@ -1,4 +1,4 @@
-"""The token counts of a chat-completions stream, in whatever chunk and spelling they come."""
+"""The token counts of a reply, in whatever chunk and spelling they come."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,8 +7,10 @@ from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
 
 Path = tuple[str, ...]
+Counts = Mapping[str, tuple[Path, ...]]
+"""Our name of a count, and where servers put it; the first that is there counts."""
 
-_COUNTS: Mapping[str, tuple[Path, ...]] = {
+CHAT: Counts = {
     "prompt_tokens": (("prompt_tokens",),),
     "cached_tokens": (
         ("prompt_tokens_details", "cached_tokens"),
@@ -23,7 +25,21 @@ _COUNTS: Mapping[str, tuple[Path, ...]] = {
     "output_tokens": (("completion_tokens",),),
     "reasoning_tokens": (("completion_tokens_details", "reasoning_tokens"), ("reasoning_tokens",)),
 }
-"""Our name of a count, and where servers put it; the first that is there counts."""
+"""Chat completions."""
+
+RESPONSES: Counts = {
+    "prompt_tokens": (("input_tokens",),),
+    "cached_tokens": (("input_tokens_details", "cached_tokens"),),
+    "cache_write_tokens": (("input_tokens_details", "cache_write_tokens"),),
+    "cache_write_long_tokens": (
+        ("input_tokens_details", "cache_write_tokens_details", "ttl_12h_tokens"),
+    ),
+    "output_tokens": (("output_tokens",),),
+    "reasoning_tokens": (("output_tokens_details", "reasoning_tokens"),),
+}
+"""The Responses API."""
+
+_OF_PROMPT = ("prompt_tokens", "cached_tokens", "cache_write_tokens", "cache_write_long_tokens")
 
 
 class UsageReader:
@@ -31,7 +47,8 @@ class UsageReader:
     (PRV-10).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counts = CHAT) -> None:
+        self._counts = counts
         self._found: dict[str, float] = {}
 
     def chunk(self, chunk: Mapping[str, Json]) -> None:
@@ -48,7 +65,7 @@ class UsageReader:
         """The figures so far. A prompt of no tokens is no prompt: nothing was counted (C08)."""
         found = dict(self._found)
         if not found.get("prompt_tokens"):
-            for name in ("prompt_tokens", "cached_tokens", "cache_write_tokens"):
+            for name in _OF_PROMPT:
                 found.pop(name, None)
         counts: dict[str, Any] = {
             name: round(value) for name, value in found.items() if name != "cost_usd"
@@ -56,7 +73,7 @@ class UsageReader:
         return Usage(**counts, cost_usd=found.get("cost_usd"))
 
     def _usage(self, usage: Mapping[str, Json]) -> None:
-        for name, paths in _COUNTS.items():
+        for name, paths in self._counts.items():
             figures = (_at(usage, path) for path in paths)
             self._keep(name, next((figure for figure in figures if figure is not None), None))
         self._keep("cost_usd", _figure(usage.get("cost")))

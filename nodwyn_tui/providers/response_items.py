@@ -168,10 +168,9 @@ class Items:
         """
         if any(item.whole is not None for item in self._items):
             return self.in_order()
-        given = [
-            item for item in output if isinstance(item, Mapping) and item.get("type") in _KINDS
-        ]
-        return [_of_output(item) for item in given] or self.in_order()
+        given = [item for item in output if isinstance(item, Mapping)]
+        known = [item for item in given if _string(item.get("type")) in _KINDS]
+        return [_of_output(item) for item in known] or self.in_order()
 
     def _open(self, kind: str, index: int | None, id_: str) -> Item | None:
         latest_first = [i for i in reversed(self._items) if i.kind == kind and i.whole is None]

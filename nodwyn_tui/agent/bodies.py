@@ -111,7 +111,7 @@ def call_diff(name: str, arguments: str) -> str:
 
 def thinking_of(event: ev.LlmResponse) -> str:
     """A reply's readable reasoning."""
-    return "".join(part.text for part in event.parts if isinstance(part, Thinking)).strip()
+    return "\n\n".join(part.text for part in event.parts if isinstance(part, Thinking)).strip()
 
 
 def text_of(event: ev.LlmResponse) -> str:

@@ -36,12 +36,12 @@ def choose_model(loaded: Loaded, environment: Environment, wanted: str = "") -> 
     return ModelChoice(
         name=name if name in settings.models else f"{model.server}/{model.model}",
         server_name=model.server,
-        server=_usable(name, loaded, model.server),
+        server=_usable(loaded, model.server),
         model=model,
     )
 
 
-def _usable(name: str, loaded: Loaded, server_name: str) -> ServerSettings:
+def _usable(loaded: Loaded, server_name: str) -> ServerSettings:
     server = loaded.servers[server_name]  # entries on unknown servers were left out
     if fault := address_fault(server):
         raise ConfigError(f"server {server_name!r}: {fault}")

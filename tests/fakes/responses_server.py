@@ -19,7 +19,8 @@ class ResponsesServer(FakeServer):
     `reasons` is whether its model reasons; `encrypts` when it gives the reasoning encrypted;
     `context_mode` what the model reads of earlier turns' reasoning unless told; `terse` leaves out
     what some servers do (places and numbers of events), `bare_end` the items of the last event;
-    `replicas` are machines with a cache each, picked by the key, or on a `plan` by `session-id`.
+    `replicas` are machines with a cache each, picked by the key, or on a `plan` by `session-id`;
+    `tag` stands in its ids, so that two servers give no call the same one.
     """
 
     provider = "responses"
@@ -41,9 +42,11 @@ class ResponsesServer(FakeServer):
         context_mode: str = "current_turn",
         terse: bool = False,
         bare_end: bool = False,
+        tag: str = "",
         repeat: bool = False,
     ) -> None:
         super().__init__(script, repeat=repeat)
+        self._tag = tag
         self.model, self.context, self.key = model, context, key
         self.issued: dict[str, Issued] = {}
         self.reads: list[tuple[int, int]] = []
@@ -125,7 +128,7 @@ class ResponsesServer(FakeServer):
         return made
 
     def _made(self, index: int, item: Reason | Said | ScriptedCall) -> dict[str, Any]:
-        name = f"{self.here.number}_{index}"
+        name = f"{self._tag}{self.here.number}_{index}"
         match item:
             case Reason():
                 made: dict[str, Any] = {"id": f"rs_{name}", "type": "reasoning"}

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodwyn_tui.agent.ledger import Facts
+from nodwyn_tui.agent.ledger import Facts, ledger_of
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
 from nodwyn_tui.cli.export import FORMS, export
@@ -140,8 +140,7 @@ def _rename(reference: str, title: str) -> None:
     text = " ".join(title.split())[:LONGEST_TITLE]
     if not text:
         raise UsageError("the title is empty")
-    log, _ = open_log(reference)
-    with log:
+    with open_log(reference) as log:
         log.append(ev.SessionTitle(title=text, why="renamed"))
 
 
@@ -150,10 +149,9 @@ def _delete(reference: str, *, sure: bool) -> None:
     session = find_log(reference).parent
     if places.SESSION_ID.fullmatch(session.name) is None:
         raise UsageError(f"{session} is no session's folder, so it is not removed")
-    log, contents = open_log(reference)
-    log.close()
-    said = [event.text for event in contents.events if isinstance(event, ev.UserMessage)]
-    about = f"{session.name} ({len(contents.events)} events): {' '.join(said[:1])[:70]}"
+    with open_log(reference) as log:
+        facts = ledger_of(log.archive).facts
+    about = f"{session.name} ({facts.events} events): {facts.first_message[:70]}"
     if not sure and not output.confirmed(f"Remove {about} for good?"):
         raise UsageError("nothing was removed; --yes removes without being asked")
     places.discard(session, state_folder())
@@ -172,6 +170,5 @@ def _repair(reference: str, *, only_look: bool) -> None:
         output.show(f"lost events: {', '.join(map(str, damage.missing))}")
     if only_look:
         return
-    log, _ = open_log(reference)
-    log.close()
+    open_log(reference).close()
     output.show(f"mended; what was set aside is in {path.parent / 'log.damaged'}")

@@ -14,7 +14,7 @@ from nodwyn_tui.domain.events import Event
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import sessions
 from nodwyn_tui.store.archive import Archive
-from nodwyn_tui.store.log import Log, LogContents, Opened
+from nodwyn_tui.store.log import Log, LogContents
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import SystemClock
 
@@ -55,16 +55,18 @@ def read_facts(reference: str) -> Facts:
     return facts
 
 
-def open_log(reference: str) -> tuple[Log, Opened]:
-    """A stored session's log to append to, and what it holds: without the keys that this person has
-    (SEC-1). Raises `UsageError` for none and for a mere copy, `SessionLocked` while it is at work.
+def open_log(reference: str) -> Log:
+    """A stored session's log to append to, without the keys that this person has (SEC-1).
+
+    Raises `UsageError` for none and for a mere copy, `SessionLocked` while it is at work.
     """
     environment = read_environment()
     settings = load_settings(find_paths(environment).config_file, environment)
     credentials = Credentials(environment, settings.file.parent)
     redactor = Redactor(credentials.held(settings.servers.values()))
     session = sessions.find(reference, folder("."), state_folder())
-    return Log.open(session, SystemClock(), redactor)
+    log, _ = Log.open(session, SystemClock(), redactor, Ledgers())
+    return log
 
 
 def state_folder() -> Path:

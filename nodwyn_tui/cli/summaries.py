@@ -18,9 +18,8 @@ def summarize(reference: str, first: int, last: int, text: str) -> None:
         raise UsageError(
             "the summary is empty; give it with --text, or --text - and standard input"
         )
-    log, contents = open_log(reference)
-    with log:
-        events = contents.events
+    with open_log(reference) as log:
+        events = tuple(log.archive.events())
         _check(events, first, last)
         summary, *_ = log.append(
             ev.SummaryAdd(
@@ -32,9 +31,8 @@ def summarize(reference: str, first: int, last: int, text: str) -> None:
 
 def revoke(reference: str, target: int) -> None:
     """Takes a summary back: later windows show what it stood for."""
-    log, contents = open_log(reference)
-    with log:
-        added = {event.seq for event in contents.events if isinstance(event, ev.SummaryAdd)}
+    with open_log(reference) as log:
+        added = {event.seq for event in log.archive.events() if isinstance(event, ev.SummaryAdd)}
         if target not in added:
             known = ", ".join(map(str, sorted(added))) or "none"
             raise UsageError(f"seq {target} is no summary; summaries here: {known}")

@@ -13,7 +13,9 @@ from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
 from nodwyn_tui.providers.body import RowMemo, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
+from nodwyn_tui.providers.chat_details import DETAILS
 from nodwyn_tui.providers.chat_stream import ChatDecoder
+from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.rows import (
     NO_OUTPUT,
     NO_TEXT,
@@ -32,13 +34,15 @@ class ServerDialect:
     """One row of the table: how a kind of server differs.
 
     `thinking` is the field that history thinking goes back in ('' none), `stands_empty` says that
-    it must be there on every message with calls; `refused` are request fields never sent;
+    it must be there on every message with calls; `details` that a reply's `reasoning_details` go
+    back to who gave them, in place of the thinking; `refused` are request fields never sent;
     `reply_cap` names the reply's limit; `no_effort` is what `effort = "off"` becomes;
     `joins_users` makes one message of users' messages in a row, for templates that want turns.
     """
 
     thinking: str = "reasoning_content"
     stands_empty: bool = False
+    details: bool = False
     refused: frozenset[str] = frozenset()
     reply_cap: str = "max_tokens"
     no_effort: Mapping[str, Json] = field(default_factory=lambda: {"reasoning_effort": "none"})
@@ -46,7 +50,7 @@ class ServerDialect:
 
 
 DIALECTS: Mapping[str, ServerDialect] = {
-    "compatible": ServerDialect(),
+    "compatible": ServerDialect(details=True),
     "openai": ServerDialect(thinking="", reply_cap="max_completion_tokens"),
     "cerebras": ServerDialect(
         thinking="reasoning",
@@ -68,7 +72,7 @@ _CACHE_CONTROL: Mapping[str, Mapping[str, str]] = {
     "1h": {"type": "ephemeral", "ttl": "1h"},
 }
 
-_THINKING_FIELDS = ("reasoning_content", "reasoning")
+_THINKING_FIELDS = ("reasoning_content", "reasoning", DETAILS)
 
 
 class ChatCompletions:
@@ -96,12 +100,12 @@ class ChatCompletions:
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
         body = {name: value for name, value in body.items() if name not in server.refused}
-        body["messages"] = self._messages(request, parameters.dialect or "", server)
+        body["messages"] = self._messages(request, parameters.dialect or "", server, model.origin)
         return WireRequest(path="/chat/completions", body=body, headers=session_headers(parameters))
 
-    def decoder(self, model: ModelRef) -> Decoder:  # noqa: ARG002 - other protocols need it
-        """A decoder of one reply."""
-        return ChatDecoder()
+    def decoder(self, model: ModelRef) -> Decoder:
+        """A decoder of one reply, whose opaque reasoning is this model's."""
+        return ChatDecoder(model.origin)
 
     def remedy(self, error: ProviderError, wire: WireRequest) -> str:
         """The setting behind a refusal: which field the server did not take, and what sets it."""
@@ -111,10 +115,12 @@ class ChatCompletions:
             return 'Set dialect = "alternating" for this model'
         return ""
 
-    def _messages(self, request: Request, name: str, server: ServerDialect) -> list[WireMessage]:
+    def _messages(
+        self, request: Request, name: str, server: ServerDialect, origin: str
+    ) -> list[WireMessage]:
         system = {"role": "system", "content": request.system}
         rows = self._memo.messages(
-            opened(request.messages), name, lambda row: _message(row, server)
+            opened(request.messages), f"{name} {origin}", lambda row: _message(row, server, origin)
         )
         messages = _joined_users(rows) if server.joins_users else rows
         return [WireMessage(system), *messages] if request.system.strip() else messages
@@ -147,12 +153,12 @@ def _caching(parameters: Parameters) -> dict[str, Json]:
     return asks
 
 
-def _message(row: Message, server: ServerDialect) -> dict[str, Json]:
+def _message(row: Message, server: ServerDialect, origin: str) -> dict[str, Json]:
     match row:
         case UserRow():
             return {"role": "user", "content": said(row.parts, NO_TEXT)}
         case AssistantRow():
-            return _assistant(row, server)
+            return _assistant(row, server, origin)
         case _:
             return {
                 "role": "tool",
@@ -161,10 +167,13 @@ def _message(row: Message, server: ServerDialect) -> dict[str, Json]:
             }
 
 
-def _assistant(row: AssistantRow, server: ServerDialect) -> dict[str, Json]:
+def _assistant(row: AssistantRow, server: ServerDialect, origin: str) -> dict[str, Json]:
     calls, thinking = calls_of(row), thought(row)
     message: dict[str, Json] = {"role": "assistant", "content": answered(row) or None}
-    if server.thinking and (thinking or (server.stands_empty and calls)):
+    given = (given_back(part, DETAILS, origin) for part in row.parts if server.details)
+    if details := next(filter(None, given), None):
+        message[DETAILS] = details
+    elif server.thinking and (thinking or (server.stands_empty and calls)):
         message[server.thinking] = thinking
     if calls:
         message["tool_calls"] = [
@@ -197,6 +206,7 @@ _TURNS = re.compile(r"roles must alternate|alternate user", re.IGNORECASE)
 _FIELD_SETTINGS: Sequence[tuple[re.Pattern[str], str]] = (
     (re.compile(r"must be passed back"), 'Set dialect = "deepseek" for this model'),
     (_TURNS, 'Set dialect = "alternating" for this model'),
+    (re.compile(DETAILS), 'Set dialect = "llamacpp" or "vllm" for this model'),
     (re.compile(r"reasoning_content"), 'Set dialect = "cerebras" (or "vllm") for this model'),
     (re.compile(r"prompt_cache_key"), 'Set cache_key = "header" or "off" for this model'),
     (re.compile(r"cache_control"), 'Set cache_control = "off" for this model'),

@@ -8,6 +8,7 @@ from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.providers.base import Frame
 from nodwyn_tui.providers.chat_calls import CallAssembler
+from nodwyn_tui.providers.chat_details import DETAILS, Details
 from nodwyn_tui.providers.failures import error_event, error_in, frame_object, incomplete
 from nodwyn_tui.providers.pieces import Readable
 from nodwyn_tui.providers.token_counts import UsageReader
@@ -25,10 +26,14 @@ _BROKEN_OFF = frozenset({"error", "abort"})
 
 
 class ChatDecoder:
-    """One reply. Only the first choice is read; chunks without one count for usage alone (C21)."""
+    """One reply. Only the first choice is read; chunks without one count for usage alone (C21).
+    `origin` names the model, whose `reasoning_details` are nobody else's.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, origin: str) -> None:
+        self._origin = origin
         self._readable = Readable()
+        self._details = Details()
         self._calls = CallAssembler()
         self._usage = UsageReader()
         self._thinking_field: str | None = None
@@ -62,7 +67,8 @@ class ChatDecoder:
             raise incomplete("no finish_reason" if self._spoke else "nothing came")
         calls = self._calls.calls()
         finish = _FINISHES.get((self._finish_reason or "").lower(), "calls" if calls else "stop")
-        return self._reply([*self._readable.parts(), *calls], finish)
+        block = self._details.block(self._origin)
+        return self._reply([*block, *self._readable.parts(), *calls], finish)
 
     def partial(self) -> str:
         return self._readable.text.text()
@@ -99,6 +105,7 @@ class ChatDecoder:
             self._finish_reason = reason
 
     def _delta(self, delta: Mapping[str, Json]) -> Iterator[Delta]:
+        self._details.add(delta.get(DETAILS))
         if thinking := self._readable.thinking.add(self._thought(delta)):
             self._spoke = True
             yield ThinkingDelta(thinking)
@@ -126,7 +133,7 @@ class ChatDecoder:
 def _thoughts(delta: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
     yield "reasoning_content", _text_of(delta.get("reasoning_content"))
     yield "reasoning", _text_of(delta.get("reasoning"))
-    yield "reasoning_details", _details_text(delta.get("reasoning_details"))
+    yield DETAILS, _details_text(delta.get(DETAILS))
     yield "content", _parts_text(delta.get("content"), "thinking")
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import random
 import threading
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.credentials import samples
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.responses_events import Output, Reason, Said
 from tests.fakes.responses_rules import Issued
@@ -260,6 +262,20 @@ async def test_encrypted_content_stays_with_its_item(rig: Rig) -> None:
     given = [i for i in server.bodies[-1].body["input"] if i["type"] == "reasoning"]
     assert given[0] == {"type": "reasoning", "summary": [], "encrypted_content": "ENC-rs_B"}
     assert "short plan" not in str(given)
+
+
+async def test_reasoning_that_the_log_would_alter_is_left_out(rig: Rig) -> None:
+    """ENG-6: a summary with a credential in it; a note says so."""
+    secret = samples(random.Random(7))["groq-key"][1]
+    leak = Output(items=(Reason((f"With {secret}.",)), ScriptedCall("shell", '{"command": "ls"}')))
+    with ResponsesServer([leak, reasoned(1), done()]) as server:
+        rig.configure(server, context=60_000, keep_reasoning=True)
+        await rig.open(allow=("shell: *",))
+        await rig.ask("look")
+    assert server.violations == []
+    assert reasoning(server) == [0, 0, 2]
+    assert [note.why for note in rig.of(ev.Note)] == ["redaction"]
+    assert secret.encode() not in Path(rig.opened.log_path if rig.opened else "").read_bytes()
 
 
 @pytest.mark.parametrize("keep", [False, True])

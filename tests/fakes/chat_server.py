@@ -81,9 +81,8 @@ class ChatServer(FakeServer):
 
     def render(self, item: Say, body: Mapping[str, Any]) -> Iterable[bytes]:
         yield self._chunk({"role": "assistant", "content": None})
-        thinking = _THINKING.get(self.flavour, "reasoning_content")
-        for piece in pieces(item.thinking, item.piece):
-            yield self._chunk({thinking: piece})
+        for delta in self.thinking(item):
+            yield self._chunk(delta)
         for piece in pieces(item.text, item.piece):
             yield self._chunk({"content": piece})
         for index, call in enumerate(item.calls):
@@ -95,6 +94,11 @@ class ChatServer(FakeServer):
         if usage and (body.get("stream_options") or {}).get("include_usage"):
             yield _event({**_CHUNK, "model": self.model, "choices": [], "usage": usage})
         yield b"data: [DONE]\n\n"
+
+    def thinking(self, item: Say) -> Iterator[Mapping[str, Any]]:
+        """The deltas of a reply's thinking."""
+        field = _THINKING.get(self.flavour, "reasoning_content")
+        return ({field: piece} for piece in pieces(item.thinking, item.piece))
 
     def _call(self, index: int, call: ScriptedCall, size: int) -> Iterator[bytes]:
         id_ = call.id if call.id is not None else f"call_{self.here.number}_{index}"

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain.deltas import CallDelta, Reply, TextDelta, ThinkingDelta
-from nodwyn_tui.domain.parts import Call, Text, Thinking
+from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
+from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Frame
@@ -31,14 +32,26 @@ def fragment(**fields: Any) -> Frame:
 
 
 def read(*frames: Frame) -> Reply:
-    decoder = ChatDecoder()
+    decoder = ChatDecoder("s/m")
     for frame in frames:
         decoder.feed(frame)
     return decoder.finish()
 
 
+def readable(reply: Reply) -> tuple[ReplyPart, ...]:
+    return tuple(part for part in reply.parts if not isinstance(part, Block))
+
+
+def details(*deltas: object) -> Json:
+    """The array that a reply keeps of what its deltas held."""
+    reply = read(*(chunk({"reasoning_details": delta}) for delta in deltas), END)
+    found = [part for part in reply.parts if isinstance(part, Block)]
+    assert all((part.block, part.origin) == ("reasoning_details", "s/m") for part in found)
+    return json.loads(found[0].data) if found else None
+
+
 def fed(*frames: Frame) -> ChatDecoder:
-    decoder = ChatDecoder()
+    decoder = ChatDecoder("s/m")
     for frame in frames:
         decoder.feed(frame)
     return decoder
@@ -66,7 +79,7 @@ END, DONE = chunk({}, "stop"), Frame("[DONE]")
 def test_every_spelling_of_thinking_is_read(delta: dict[str, Any], field: str) -> None:
     """PRV-2: whatever the dialect; which field it came in is told."""
     reply = read(chunk(delta), chunk({"content": "ok"}), END)
-    assert reply.parts == (Thinking("hm"), Text("ok"))
+    assert readable(reply) == (Thinking("hm"), Text("ok"))
     assert reply.thinking_field == field
 
 
@@ -74,12 +87,83 @@ def test_thinking_sent_twice_counts_once() -> None:
     """Aggregators send the same words in `reasoning` and in `reasoning_details`."""
     both = {"reasoning": "a", "reasoning_details": [{"type": "reasoning.text", "text": "a"}]}
     last = {"reasoning_details": [{"type": "reasoning.text", "text": "a", "signature": "s"}]}
-    assert read(chunk(both), chunk(last), END).parts == (Thinking("a"),)
+    assert readable(read(chunk(both), chunk(last), END)) == (Thinking("a"),)
+
+
+WHOLE = {
+    "type": "reasoning.text",
+    "index": 0,
+    "text": "a<b> & 中",
+    "signature": None,
+    "x": [1, 1.0],
+}
+
+
+def test_details_in_one_piece_stay_as_they_came() -> None:
+    """PRV-5: every field, also those that nobody here knows; nothing keeps nothing."""
+    assert details([WHOLE]) == [WHOLE]
+    assert json.dumps(details([WHOLE])) == json.dumps([WHOLE])
+    for nothing in (None, [], {}, "text", [1, None]):
+        assert details(nothing) is None
+    whole = Frame(json.dumps({"choices": [{"message": {"reasoning_details": [WHOLE]}}]}))
+    assert [part.block for part in read(whole, END).parts if isinstance(part, Block)]
+
+
+def test_details_in_fragments_are_joined_by_index_and_type() -> None:
+    """PRV-5, C12: texts, signatures and data grow; what is said once is kept."""
+    text, seal = {"type": "reasoning.text", "index": 0}, {"type": "reasoning.encrypted", "index": 1}
+    found = details(
+        [{**text, "text": "Let ", "signature": None, "format": "f"}],
+        [{**text, "text": "me"}, {**seal, "id": "rs_1", "data": "AA"}],
+        [{**seal, "data": "BB=="}, {**text, "text": " see.", "signature": "S" * 400}],
+        [{**text, "signature": "1"}, {**text, "signature": "==", "format": "g"}],
+        [{"type": "reasoning.summary", "index": 0, "summary": "short"}],
+    )
+    signature = "S" * 400 + "1=="
+    assert found == [
+        {**text, "text": "Let me see.", "signature": signature, "format": "f"},
+        {**seal, "id": "rs_1", "data": "AABB=="},
+        {"type": "reasoning.summary", "index": 0, "summary": "short"},
+    ]
+
+
+def test_details_without_an_index() -> None:
+    """Texts go on with the one before; what is sealed comes whole, one after the other."""
+    seal = {"type": "reasoning.encrypted", "data": "AA"}
+    text = {"type": "reasoning.text", "text": "a"}
+    assert details([text], [text], [seal], [seal], [text]) == [
+        {"type": "reasoning.text", "text": "aa"}, seal, seal, text,
+    ]  # fmt: skip
+
+
+def test_another_id_begins_another_item() -> None:
+    """A provider that numbers all of its items 0."""
+    one = {"type": "reasoning.encrypted", "index": 0, "id": "rs_1", "data": "A"}
+    two = {**one, "id": "rs_2", "data": "B"}
+    assert details([one], [two]) == [one, two]
+
+
+def test_half_a_character_in_details() -> None:
+    """C25: two halves in two fragments are one; half of one could only be kept altered, so the
+    whole is not, and the thinking stays.
+    """
+    halves = [[{"type": "reasoning.text", "index": 0, "text": t}] for t in ("a\ud83d", "\udee0")]
+    assert details(*halves) == [{"type": "reasoning.text", "index": 0, "text": "a🛠"}]
+    assert details(halves[0]) is None
+    assert details([{"type": "reasoning.encrypted", "data": "\0"}]) == [
+        {"type": "reasoning.encrypted", "data": "\0"}
+    ]
+
+
+def test_an_interruption_keeps_no_details() -> None:
+    """AGT-3: they may be cut."""
+    decoder = fed(chunk({"reasoning_details": [WHOLE]}))
+    assert decoder.interrupted().parts == (Thinking(WHOLE["text"]),)
 
 
 def test_cerebras_stream() -> None:
     """C16: `reasoning` is read."""
-    deltas, reply = decode(stream("C16_step1.sse"), ChatDecoder())
+    deltas, reply = decode(stream("C16_step1.sse"), ChatDecoder("s/m"))
     assert reply.parts == (Thinking("let me think"), Text("Hello"))
     assert reply.thinking_field == "reasoning"
     assert reply.usage.prompt_tokens == 20
@@ -91,7 +175,7 @@ def test_cerebras_stream() -> None:
 )
 def test_thinking_alone_is_a_reply_that_says_so(name: str, finish: str) -> None:
     """C18: no text, no call, and why."""
-    _, reply = decode(stream(name), ChatDecoder())
+    _, reply = decode(stream(name), ChatDecoder("s/m"))
     assert [type(part) for part in reply.parts] == [Thinking]
     assert reply.finish == finish
 
@@ -109,7 +193,7 @@ def test_an_error_in_a_good_stream_is_one(
     name: str, kind: str, words: str, status: int | None
 ) -> None:
     """C20: none counts as a finished answer."""
-    error = failure(stream(name), ChatDecoder())
+    error = failure(stream(name), ChatDecoder("s/m"))
     assert (error.kind, error.status) == (kind, status)
     assert words in error.message
 
@@ -142,14 +226,14 @@ def test_text_before_an_error_is_kept_as_partial() -> None:
 
 def test_chunks_without_a_choice_are_passed_over() -> None:
     """C21: empty, null and missing `choices`; usage is read all the same."""
-    _, reply = decode(stream("C21_stream.sse"), ChatDecoder())
+    _, reply = decode(stream("C21_stream.sse"), ChatDecoder("s/m"))
     assert text_of(reply) == "ok"
     assert reply.usage == Usage(prompt_tokens=20, output_tokens=5)
 
 
 def test_empty_arguments_mean_an_empty_object() -> None:
     """C27: empty, blank, null and missing."""
-    _, reply = decode(stream("C27_stream.sse"), ChatDecoder())
+    _, reply = decode(stream("C27_stream.sse"), ChatDecoder("s/m"))
     assert [call.arguments for call in calls_of(reply)] == ["{}"] * 4
     assert reply.finish == "calls"
 
@@ -167,7 +251,7 @@ def test_empty_arguments_mean_an_empty_object() -> None:
 )
 def test_fragments_find_their_calls(name: str, ids: list[str]) -> None:
     """C29, C30, C31: each call whole, ids as they came; the session gives its own."""
-    _, reply = decode(stream(name), ChatDecoder())
+    _, reply = decode(stream(name), ChatDecoder("s/m"))
     calls = calls_of(reply)
     assert [call.id for call in calls] == ids
     paths = [f"{letter}.txt" for letter in "abc"[: len(ids)]]
@@ -185,7 +269,7 @@ def test_fragments_find_their_calls(name: str, ids: list[str]) -> None:
 )
 def test_cut_arguments_stay_as_they_came(name: str, finish: str) -> None:
     """C32: nothing is repaired, so that nobody can run it."""
-    _, reply = decode(stream(name), ChatDecoder())
+    _, reply = decode(stream(name), ChatDecoder("s/m"))
     (call,) = calls_of(reply)
     assert parse_arguments(call.arguments) is None
     assert call.arguments.startswith("{")
@@ -325,7 +409,7 @@ def test_blank_text_makes_no_part() -> None:
 
 def test_a_character_whose_escapes_came_apart_is_one() -> None:
     """C25: a surrogate pair over two chunks, and a half that stays alone."""
-    decoder = ChatDecoder()
+    decoder = ChatDecoder("s/m")
     first = decoder.feed(Frame('{"choices":[{"delta":{"content":"a\\ud83d"}}]}'))
     second = decoder.feed(Frame('{"choices":[{"delta":{"content":"\\ude00b"}}]}'))
     assert [*first, *second] == [TextDelta("a"), TextDelta("😀b")]
@@ -334,7 +418,7 @@ def test_a_character_whose_escapes_came_apart_is_one() -> None:
 
 
 def test_call_deltas_say_name_and_size() -> None:
-    decoder = ChatDecoder()
+    decoder = ChatDecoder("s/m")
     deltas = [
         *decoder.feed(fragment(index=0, id="a", function={"name": "t", "arguments": ""})),
         *decoder.feed(fragment(index=0, function={"arguments": '{"a'})),
@@ -410,7 +494,7 @@ JSON_VALUES = st.recursive(
 @given(st.lists(JSON_VALUES, max_size=4))
 def test_no_json_breaks_the_decoder(values: list[Any]) -> None:
     """REL-4: whatever the shape, the outcome is a reply or a `ProviderError`."""
-    decoder = ChatDecoder()
+    decoder = ChatDecoder("s/m")
     with suppress(ProviderError):
         for value in values:
             decoder.feed(Frame(json.dumps({"choices": [{"delta": value}], "usage": value})))

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from nodwyn_tui.domain.events import Parameters
 from nodwyn_tui.domain.parts import Block, Call, Image, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, UserRow
-from nodwyn_tui.errors import ConfigError
+from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.base import Dialect, WireRequest
 from nodwyn_tui.providers.calls import INVALID
 from nodwyn_tui.providers.chat_completions import DIALECTS, ChatCompletions
 from nodwyn_tui.providers.ollama import Ollama
+from nodwyn_tui.providers.opaque import kept
 from nodwyn_tui.providers.registry import dialect
 from nodwyn_tui.providers.session_key import PLAN_SCOPE, session_key
 from tests.fakes.chat_rules import Flavour, chat_problems
@@ -347,6 +348,55 @@ def test_blocks_of_other_protocols_stay_at_home() -> None:
     what = request(user("hi"), row, user("?"))
     assert b"c2ln" not in chat(what).content() + ollama(what).content()
     assert problems(what) == []
+
+
+DETAILS = [{"type": "reasoning.text", "text": "hm <&> 中", "signature": "S==", "index": 0}]
+
+
+def with_details(origin: str = "fake/test-model") -> Request:
+    call = Call("c1", "fs-read", "{}")
+    block = next(kept("reasoning_details", origin, DETAILS))
+    row = AssistantRow((block, Thinking("hm"), Text("Let me see."), call))
+    return request(user("hi"), row, result(call, "x"))
+
+
+@pytest.mark.parametrize("name", ["compatible", None])
+def test_reasoning_details_go_back_in_place_of_the_thinking(name: str | None) -> None:
+    """PRV-5: the array as it came, on its message; no text of it beside."""
+    sent = messages(chat(with_details(), dialect=name))[2]
+    assert sent["reasoning_details"] == DETAILS
+    assert "reasoning_content" not in sent
+    assert problems(with_details(), dialect=name or "compatible") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "flavour", "origin"),
+    [
+        ("compatible", "compatible", "fake/another"),
+        ("cerebras", "cerebras", "fake/test-model"),
+        ("deepseek", "deepseek", "fake/test-model"),
+        ("vllm", "vllm", "fake/test-model"),
+        ("openai", "openai", "fake/test-model"),
+    ],
+)
+def test_reasoning_details_go_to_their_origin_where_the_dialect_takes_them(
+    name: str, flavour: Flavour, origin: str
+) -> None:
+    """PRV-6, C13: else the thinking goes, as if there were none."""
+    sent = messages(chat(with_details(origin), dialect=name))[2]
+    assert "reasoning_details" not in sent
+    field = DIALECTS[name].thinking
+    assert not field or sent[field] == "hm"
+    assert problems(with_details(origin), flavour, dialect=name) == []
+    assert b"S==" not in ollama(with_details(origin)).content()
+
+
+def test_refused_details_name_the_setting() -> None:
+    wire = chat(with_details())
+    error = ProviderError("invalid_request", "messages.1.reasoning_details: unknown field")
+    assert 'dialect = "llamacpp"' in ChatCompletions().remedy(error, wire)
+    silent = ProviderError("invalid_request", "Bad Request")
+    assert "may not take reasoning_details" in ChatCompletions().remedy(silent, wire)
 
 
 def test_an_unknown_provider_is_named() -> None:

@@ -70,7 +70,7 @@ def test_no_bytes_break_the_decoders(raw: bytes, places: list[int]) -> None:
 
 def test_the_standard_forms_are_read() -> None:
     """C22: no space, joined data lines, other fields, a byte-order mark, a blank after [DONE]."""
-    _, reply = decode(stream("C22_stream.sse"), ChatDecoder())
+    _, reply = decode(stream("C22_stream.sse"), ChatDecoder("s/m"))
     assert text_of(reply) == "hello world"
 
 
@@ -78,10 +78,10 @@ def test_the_standard_forms_are_read() -> None:
 def test_crlf_and_cr_end_lines(name: str) -> None:
     """C23: nothing is lost to \\r\\n or \\r, wherever the cut falls."""
     data = stream(name)
-    _, whole = decode(data, ChatDecoder())
+    _, whole = decode(data, ChatDecoder("s/m"))
     assert text_of(whole).strip()
     for place in range(len(data)):
-        decoder = ChatDecoder()
+        decoder = ChatDecoder("s/m")
         for frame in frames(SseDecoder(), *cut(data, place)):
             decoder.feed(frame)
         assert decoder.finish() == whole
@@ -89,7 +89,7 @@ def test_crlf_and_cr_end_lines(name: str) -> None:
 
 def test_comments_are_signs_of_life_and_nothing_else() -> None:
     """C24: comments anywhere; the text is whole."""
-    deltas, reply = decode(stream("C24_stream.sse"), ChatDecoder())
+    deltas, reply = decode(stream("C24_stream.sse"), ChatDecoder("s/m"))
     assert text_of(reply) == "still here"
     assert deltas.count(Alive()) == 7
     only = frames(SseDecoder(), stream("C24_only_comments.sse"))
@@ -101,7 +101,7 @@ def test_a_character_split_anywhere_stays_whole() -> None:
     """C25: every byte of the event stream and of the line stream as a cut."""
     expected = json.loads(stream("C25_stream.cuts.json"))["expected_text"]
     for name, kind, decoder in (
-        ("C25_stream.bin", SseDecoder, ChatDecoder),
+        ("C25_stream.bin", SseDecoder, lambda: ChatDecoder("s/m")),
         ("C25_ollama.ndjson", NdjsonDecoder, OllamaDecoder),
     ):
         data = stream(name)
@@ -115,7 +115,7 @@ def test_a_character_split_anywhere_stays_whole() -> None:
 def test_the_last_event_needs_no_blank_line() -> None:
     """C26: what the connection closed on is read if it is whole, and only then."""
     data = stream("C26_stream.sse")
-    _, reply = decode(data, ChatDecoder())
+    _, reply = decode(data, ChatDecoder("s/m"))
     assert text_of(reply) == "one two three"
     assert len(frames(SseDecoder(), data[:-5])) == len(frames(SseDecoder(), data)) - 1
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodwyn_tui.domain.deltas import TextDelta
 from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, ToolRow, UserRow
 from nodwyn_tui.errors import ErrorKind, ProviderError
@@ -17,11 +18,14 @@ from nodwyn_tui.providers.opaque import kept
 from nodwyn_tui.providers.registry import dialect
 from nodwyn_tui.providers.responses import Responses
 from tests.fakes.responses_rules import Issued, breakpoints, responses_problems
+from tests.fakes.responses_server import ResponsesServer
+from tests.fakes.script import say
 from tests.providers.samples import (
     KEY,
     conversation,
     model,
     parameters,
+    provider,
     reply,
     request,
     result,
@@ -191,6 +195,38 @@ def test_the_session_is_named_as_the_person_wants() -> None:
     assert (full.body["prompt_cache_key"], full.headers) == (KEY, both)
     assert ("prompt_cache_key" in headers.body, headers.headers) == (False, both)
     assert ("prompt_cache_key" in off.body, off.headers) == (False, {})
+
+
+PLAN = ("offline_access", "chatgpt.tokens.use.direct")
+
+
+@pytest.mark.parametrize(("mode", "sent"), [("session", True), ("header", True), ("off", False)])
+def test_a_plans_requests_name_the_session_in_three_more_headers(mode: str, sent: bool) -> None:
+    """PRV-4: wherever the key is sent at all; a request with an API key never bears them."""
+    plan = ("session-id", "thread-id", "x-client-request-id")
+    named = {"session_key": KEY, "cache_key": mode}
+    found = encode(conversation(), scopes=PLAN, **named).headers
+    assert [found.get(name) for name in plan] == [KEY if sent else None] * 3
+    for scopes in (None, (), ("offline_access",)):
+        assert not set(plan) & set(encode(conversation(), scopes=scopes, **named).headers)
+
+
+@pytest.mark.parametrize("scopes", [PLAN, None])
+async def test_a_plan_reads_its_cache_where_its_headers_lead(
+    scopes: tuple[str, ...] | None,
+) -> None:
+    """PRV-4: without them its requests go to one machine after the other."""
+    what = request(user("x" * 9_000))
+    named = parameters(cache_key="session", session_key=KEY, scopes=scopes)
+    with ResponsesServer([say("ok")], repeat=True, replicas=3, plan=True) as server:
+        client = provider(server.base_url, "responses")
+        for _ in range(3):
+            async with client.stream(what, model("responses"), named) as exchange:
+                assert [d.text async for d in exchange if isinstance(d, TextDelta)] == ["ok"]
+        await client.aclose()
+    cached = [cached for _, cached in server.reads]
+    assert cached[0] == 0
+    assert all(tokens > 2_000 for tokens in cached[1:]) == bool(scopes)
 
 
 @pytest.mark.parametrize(("ask", "ttl"), [("ephemeral", "30m"), ("12h", "12h")])

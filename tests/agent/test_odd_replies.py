@@ -9,6 +9,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig, ids, messages
+from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.script import Raw, Say, ScriptedCall, call, calls, cut, error, say
@@ -22,7 +23,7 @@ def stream(name: str) -> Raw:
     return Raw((STREAMS / name).read_bytes(), content_type="text/event-stream")
 
 
-@pytest.mark.parametrize("protocol", [ChatServer, OllamaServer])
+@pytest.mark.parametrize("protocol", [ChatServer, OllamaServer, AnthropicServer])
 @pytest.mark.parametrize(
     "blank", [call("fs-list", {}, text=""), say("  \n"), call("shell", {"command": "true"})],
     ids=["call and no text", "blanks", "no output"],

@@ -186,6 +186,37 @@ async def test_blocks_that_the_server_leaves_out_are_told_of(rig: Rig) -> None:
     ]
 
 
+async def test_a_credential_in_thinking_costs_that_block_only(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ENG-6, C12: a block is never altered, so it is not kept; the ones made after it hold. A call
+    that goes back with a marker in its place costs the block behind it, and the server says so.
+    """
+    key = "k3y" * 9
+    monkeypatch.setenv("OUR_KEY", key)
+    told_key = ScriptedCall("fs-list", json.dumps({"path": key}))
+    script = [
+        turn(Thought(f"the key is {key}"), look()),
+        turn(Thought("go on"), look()),
+        turn(Thought("look"), told_key, Thought("and again"), look()),
+        say("done"),
+    ]
+    with AnthropicServer(script, key=key) as server:
+        rig.configure(server, **KEEPS)
+        settings = rig.home / "config.toml"
+        entry = "[servers.fake1]\n"
+        settings.write_text(
+            settings.read_text().replace(entry, entry + 'credential = "env:OUR_KEY"\n')
+        )
+        await rig.open()
+        assert (await rig.ask()).text == "done"
+    assert server.violations == []
+    assert [len(signatures(server, n)) for n in range(4)] == [0, 0, 1, 3]
+    assert server.dropped == [[], [], [], ["prefix_binding_mismatch"]]
+    assert [note.why for note in rig.of(ev.Note)] == ["redaction", REASONING]
+    assert key not in json.dumps([messages(server, n) for n in range(4)])
+
+
 async def test_thinking_switched_on_in_a_loop_that_began_without(rig: Rig) -> None:
     """C14: the loop's first reply has no block; the request is valid, and thinking comes."""
     with AnthropicServer(

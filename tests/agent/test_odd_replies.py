@@ -12,6 +12,7 @@ from tests.agent.rig import Rig, ids, messages
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
+from tests.fakes.responses_server import ResponsesServer
 from tests.fakes.script import Raw, Say, ScriptedCall, call, calls, cut, error, say
 from tests.fakes.server import FakeServer
 
@@ -23,7 +24,10 @@ def stream(name: str) -> Raw:
     return Raw((STREAMS / name).read_bytes(), content_type="text/event-stream")
 
 
-@pytest.mark.parametrize("protocol", [ChatServer, OllamaServer, AnthropicServer])
+PROTOCOLS = [ChatServer, OllamaServer, ResponsesServer, AnthropicServer]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(
     "blank", [call("fs-list", {}, text=""), say("  \n"), call("shell", {"command": "true"})],
     ids=["call and no text", "blanks", "no output"],

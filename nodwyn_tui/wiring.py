@@ -12,6 +12,7 @@ from nodwyn_tui.config.files import load_settings
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.link.commands import Open
 from nodwyn_tui.link.local import Back
+from nodwyn_tui.providers.shipped import FILE, Shipped
 from nodwyn_tui.sandbox.shell_words import allowed
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import SystemClock
@@ -36,7 +37,8 @@ def assemble(command: Open) -> Household:
         servers = loaded.servers.values()
         return environment.for_children(variable_names(servers), credentials.held(servers))
 
-    models = Models(loaded, environment, credentials, clock, redactor)
+    shipped = Shipped(paths.state / FILE)
+    models = Models(loaded, environment, credentials, clock, redactor, shipped)
     models.strategy = command.strategy
     return Household(
         rooms=Rooms(

@@ -257,7 +257,7 @@ class Asker:
                 parts=parts,
                 thinking_field=reply.thinking_field,
                 finish=reply.finish,
-                usage=spend.priced(reply.usage, self.target.price),
+                usage=spend.priced(reply.usage, self.target.price, self._clock.now()),
                 first_token_ms=sending.first_ms,
                 ms=self._ms_since(sending.began),
             ),

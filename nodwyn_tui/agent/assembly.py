@@ -11,12 +11,12 @@ from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
 from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
+from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
 from nodwyn_tui.agent.session import Parts, Session
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
-from nodwyn_tui.agent.turn import Limits
 from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.saving import add_allow_pattern
 from nodwyn_tui.domain import events as ev
@@ -149,11 +149,7 @@ class Assembly:
                 clock=self._rooms.clock,
                 state=self._rooms.state,
                 created=created,
-                limits=Limits(
-                    max_steps=command.max_steps,
-                    max_seconds=command.max_seconds,
-                    max_cost=command.max_cost,
-                ),
+                limits=limits_of(command, self._loaded.settings.limits),
                 unsandboxed_auto=command.no_sandbox,
             ),
             self._emit,

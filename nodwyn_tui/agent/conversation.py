@@ -181,6 +181,7 @@ class Conversation:
         spent = Spent(
             cache_rate=totals.cache_rate,
             cost_usd=totals.cost_usd,
+            unpriced=totals.unpriced,
             last=last,
             grew=last is not None and last[0].seq > self._edited,
         )

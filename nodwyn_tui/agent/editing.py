@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
 from nodwyn_tui.agent.conversation import Conversation, Emit
-from nodwyn_tui.agent.spend import MILLION
 from nodwyn_tui.agent.target import Target
-from nodwyn_tui.config.schema import PriceSettings
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.price import MILLION, Price
 from nodwyn_tui.domain.words import WindowAction
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link import events as up
@@ -247,12 +246,11 @@ def _targets(thing: _Thing, action: WindowAction) -> list[int]:
             return [thing.seq]
 
 
-def _lost(tokens: float, price: PriceSettings | None) -> float | None:
+def _lost(tokens: float, price: Price | None) -> float | None:
     """US dollars for reading tokens anew instead of from the cache; `None` for an unknown price."""
-    if price is None or price.cached is None:
+    if price is None or price.rates.cached is None or (anew := price.rates.full.write) is None:
         return None
-    anew = price.input if price.write is None else price.write
-    return max(anew - price.cached, 0.0) * tokens / MILLION
+    return max(anew - price.rates.cached, 0.0) * tokens / MILLION
 
 
 def _told(action: WindowAction, freed: int) -> str:

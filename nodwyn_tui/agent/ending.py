@@ -19,11 +19,14 @@ EXIT_CODES: dict[ev.RunEndWhy, int] = {
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """Why a run ended; `message` is for the person; `failure` the error that ended it."""
+    """Why a run ended; `message` is for the person; `failure` is the error that ended it, `remedy`
+    what to do where it was none.
+    """
 
     why: ev.RunEndWhy
     message: str = ""
     failure: NodwynError | None = None
+    remedy: str = ""
 
     @classmethod
     def of(cls, failure: NodwynError) -> "Ending":
@@ -43,7 +46,7 @@ def report(run: Run, ending: Ending) -> up.RunEnded:
         message=ending.message,
         told=run.failure_told,
         kind=failure_kind(failure),
-        remedy=failure.remedy if isinstance(failure, ProviderError) else "",
+        remedy=failure.remedy if isinstance(failure, ProviderError) else ending.remedy,
         changed_files=tuple(sorted(run.changed_files)),
         exit_code=failure.exit_code if failure else EXIT_CODES[ending.why],
     )

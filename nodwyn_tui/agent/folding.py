@@ -9,6 +9,7 @@ from datetime import datetime
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.price import Rates
 from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.prompts import HEAD
 from nodwyn_tui.window.weighing import Moment, due
@@ -56,8 +57,8 @@ def ratio(target: Target) -> float:
     """The price of a prompt token that is read anew over one that is read from the cache. A server
     that nobody pays by the token reads cached ones in no time.
     """
-    price = target.price
-    if price is None or price.cached is None:
+    rates = target.price.rates if target.price else Rates()
+    if rates.cached is None or rates.input is None:
         return math.inf if target.is_local else UNKNOWN_RATIO
-    anew = max(price.input, price.write or 0.0)
-    return anew / price.cached if price.cached else math.inf
+    anew = max(rates.input, rates.write or 0.0)
+    return anew / rates.cached if rates.cached else math.inf

@@ -16,12 +16,14 @@ SUMMARIES = ("summary", "handover")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """The replies so far: the share of their prompts that was read from the cache, dollars (unknown
-    is `None`), and the last request with its reply if the window and the model are still the ones
-    that it had; `grew` says that nothing of what it showed was changed since.
+    is `None`), how many replies cost an unknown sum, and the last request with its reply if the
+    window and the model are still the ones that it had; `grew` says that nothing of what it showed
+    was changed since.
     """
 
     cache_rate: float | None
     cost_usd: float | None
+    unpriced: int
     last: tuple[ev.LlmRequest, ev.LlmResponse] | None
     grew: bool = True
 
@@ -53,6 +55,7 @@ def measure(
         cached_session=spent.cache_rate,
         next_event=_next(window, recipe),
         cost_usd=spent.cost_usd,
+        unpriced=spent.unpriced,
         elapsed_ms=last.ms if last else None,
     )
 

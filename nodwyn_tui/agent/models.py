@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.connecting import Connector
+from nodwyn_tui.agent.spend import price_of
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
@@ -13,17 +14,19 @@ from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
-    PriceSettings,
     ProviderName,
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
-from nodwyn_tui.providers.catalogue import ModelFacts, ModelListing
+from nodwyn_tui.providers.catalogue import ModelListing
+from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.session_key import session_key
+from nodwyn_tui.providers.shipped import Shipped
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.sizes import Wanted
@@ -64,6 +67,7 @@ class Models:
         credentials: Credentials,
         clock: Clock,
         redactor: Redactor,
+        shipped: Shipped,
     ) -> None:
         self.loaded, self._environment = loaded, environment
         self.connector = Connector(
@@ -73,6 +77,7 @@ class Models:
             clock=clock,
             redactor=redactor,
         )
+        self.shipped = shipped
         self.strategy: Strategy | None = None
         """What the command line asks for, before what the settings say."""
         self._only: ModelChoice | None = None
@@ -122,6 +127,7 @@ class Models:
             facts = await provider.catalogue.facts(choice.model.model)
         except ProviderError as error:
             warning = str(error)
+        facts = self.known(choice, facts)
         context, source = _context(choice.model, choice.server.provider, facts)
         return Found(
             Target(
@@ -138,14 +144,21 @@ class Models:
                 provider=provider,
                 context=context,
                 context_from=source,
-                listing_limit=facts.max_output,
+                facts=facts,
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
-                price=choice.model.price or _listed_price(facts),
                 folds=_folds(choice.model, self.loaded.settings.window),
             ),
             warning,
         )
+
+    def known(self, choice: ModelChoice, listed: ModelFacts) -> ModelFacts:
+        """All that is known of a model: what its entry says, else its server's listing, else the
+        data that comes along. Its context is `target`'s to decide.
+        """
+        own = ModelFacts(price=_own_price(choice.model))
+        shipped = self.shipped.facts(choice.server.base_url, choice.model.model)
+        return own.over(listed).over(shipped)
 
     async def listed(self, current: str) -> up.ModelsListed:
         """Every model the person can pick: configured ones, then what their servers and a local
@@ -191,18 +204,9 @@ class Models:
         return choose_model(self.loaded, self._environment, f"ollama/{listings[0].id}")
 
 
-def _listed_price(facts: ModelFacts) -> PriceSettings | None:
-    """The prices that the server's own listing names, if it names both that matter."""
-    prices = facts.prices
-    if prices is None or prices.input is None or prices.output is None:
-        return None
-    return PriceSettings(
-        input=prices.input,
-        cached=prices.cached,
-        write=prices.write,
-        write_long=prices.write_long,
-        output=prices.output,
-    )
+def _own_price(entry: ModelSettings) -> Price | None:
+    """The person's own price table."""
+    return None if entry.price is None else price_of(entry.price, "config.toml")
 
 
 def _listed_servers(loaded: Loaded) -> list[str]:

@@ -15,13 +15,14 @@ from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.editing import BUSY, Editing
 from nodwyn_tui.agent.ending import Ending, report
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.recipes import resumed_recipe
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.transcript import Transcript
-from nodwyn_tui.agent.turn import Limits, Turn
+from nodwyn_tui.agent.turn import Turn
 from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean

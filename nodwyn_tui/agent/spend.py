@@ -1,37 +1,45 @@
 """What replies cost."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from datetime import datetime
 from typing import Any
 
-from nodwyn_tui.config.schema import PriceSettings
+from nodwyn_tui.config.schema import PriceSettings, RateSettings
+from nodwyn_tui.domain.price import Hours, Price, Rates, Tier
 from nodwyn_tui.domain.usage import Usage
 
-MILLION = 1_000_000
 
-
-def priced(usage: Usage, price: PriceSettings | None) -> Usage:
+def priced(usage: Usage, price: Price | None, when: datetime) -> Usage:
     """The usage with its cost in US dollars: as reported, else by the price table, else unknown
     (PRV-10).
     """
     if usage.cost_usd is not None:
         return replace(usage, cost_from="reported")
-    if price is None or usage.prompt_tokens is None or usage.output_tokens is None:
-        return usage
-    cached, written = usage.cached_tokens or 0, usage.cache_write_tokens or 0
-    long = min(usage.cache_write_long_tokens or 0, written)
-    plain = max(usage.prompt_tokens - cached - written, 0)
-    read_price = price.input if price.cached is None else price.cached
-    write_price = price.input if price.write is None else price.write
-    long_price = write_price if price.write_long is None else price.write_long
-    spent = (
-        plain * price.input
-        + cached * read_price
-        + (written - long) * write_price
-        + long * long_price
-        + usage.output_tokens * price.output
+    cost = price.cost(usage, when) if price else None
+    return usage if cost is None else replace(usage, cost_usd=cost, cost_from="table")
+
+
+def price_of(settings: PriceSettings, source: str) -> Price:
+    """A price table as the settings have it."""
+    return Price(
+        rates=_rates(settings),
+        tiers=tuple(Tier(tier.above, _rates(tier)) for tier in settings.tiers),
+        off_peak=tuple(
+            Hours(_minute(hours.start), _minute(hours.end), _rates(hours))
+            for hours in settings.off_peak
+        ),
+        source=source,
     )
-    return replace(usage, cost_usd=spent / MILLION, cost_from="table")
+
+
+def _rates(settings: RateSettings) -> Rates:
+    return Rates(**{field.name: getattr(settings, field.name) for field in fields(Rates)})
+
+
+def _minute(time: str) -> int:
+    hour, _, minute = time.partition(":")
+    return int(hour) * 60 + int(minute)
 
 
 def total(costs: Iterable[float | None]) -> float | None:

@@ -1,12 +1,13 @@
 """The model that a session asks, resolved: where it is, how it is asked, how much it holds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
-from nodwyn_tui.config.schema import PriceSettings
 from nodwyn_tui.config.servers import is_private
 from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import Strategy
+from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.provider import Provider
 from nodwyn_tui.window.sizes import Wanted
 
@@ -17,8 +18,8 @@ ASSUMED = "assumed"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """A model ready to be asked. `context` in tokens, and where that figure is from (`ASSUMED`
-    where nothing told it); `listing_limit` is the most a reply may have by the server's listing;
-    `folds` says whether stale results are folded by themselves.
+    where nothing told it); `facts` are the other figures of the model, with their sources; `folds`
+    says whether stale results are folded by themselves.
     """
 
     ref: ModelRef
@@ -26,10 +27,9 @@ class Target:
     provider: Provider
     context: int
     context_from: str
-    listing_limit: int | None
     wanted: Wanted
     strategy: Strategy
-    price: PriceSettings | None
+    facts: ModelFacts = field(default_factory=ModelFacts)
     folds: bool = True
 
     def holding(self, context: int) -> "Target":
@@ -37,6 +37,16 @@ class Target:
         told = self.parameters.num_ctx is not None
         parameters = replace(self.parameters, num_ctx=context) if told else self.parameters
         return replace(self, context=context, context_from="the session", parameters=parameters)
+
+    @property
+    def listing_limit(self) -> int | None:
+        """The most tokens that a reply may have, by what is known of the model."""
+        return self.facts.max_output
+
+    @property
+    def price(self) -> Price | None:
+        """The price table, if there is one."""
+        return self.facts.price
 
     @property
     def one_slot(self) -> bool:

@@ -1,7 +1,7 @@
 """The turn loop: ask, run the calls, ask again, until the model is done or something ends it."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Answer, Asker
@@ -9,6 +9,7 @@ from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.ending import Ending
+from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.waiting import Waiting
@@ -21,15 +22,6 @@ SAME_FAILURES = 3
 
 CUT_REPLIES = 2
 """How many replies in a row may be cut in the middle of a call (C32)."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What a run may use; `None` is no limit. Seconds and US dollars (AGT-5)."""
-
-    max_steps: int | None = None
-    max_seconds: float | None = None
-    max_cost: float | None = None
 
 
 class Turn:
@@ -57,14 +49,13 @@ class Turn:
         """Until the model has nothing more to do. Errors of the provider, the disk and the budget
         are the caller's; each call has its one result by then.
         """
-        seconds = self._limits.max_seconds
         try:
-            async with asyncio.timeout(seconds) as patience:
+            async with asyncio.timeout(self._limits.max_seconds) as patience:
                 return await self._loop()
         except TimeoutError:
             if not patience.expired():
                 raise
-            return Ending("limit", f"the run reached its limit of {seconds:g} s")
+            return self._limits.out_of_time()
 
     async def _loop(self) -> Ending:
         steps = 0
@@ -116,20 +107,7 @@ class Turn:
         return self._conversation.recipe.max_output if cut else None
 
     def _over_limit(self, steps: int) -> Ending | None:
-        limits = self._limits
-        if limits.max_steps is not None and steps >= limits.max_steps:
-            return Ending("limit", f"the run reached its limit of {limits.max_steps} requests")
-        if limits.max_cost is not None and steps:
-            spent = self._conversation.run.totals
-            if spent.cost_usd is None or spent.unpriced:
-                return Ending(
-                    "limit",
-                    "the run's cost is unknown, so its limit cannot be kept: set `price` in the"
-                    " model's entry, and ask a server that reports its usage",
-                )
-            if spent.cost_usd >= limits.max_cost:
-                return Ending("limit", f"the run reached its limit of ${limits.max_cost:g}")
-        return None
+        return self._limits.reached(steps, self._conversation.run.totals)
 
     def _stuck(self, answer: Answer) -> Ending | None:
         """The same failing call, or replies cut in a call's middle, again and again (AGT-5)."""

@@ -284,6 +284,7 @@ def _open(parsed: argparse.Namespace) -> commands.Open:
         max_steps=parsed.max_steps,
         max_seconds=parsed.max_seconds,
         max_cost=parsed.max_cost,
+        max_tokens=parsed.max_tokens,
     )
 
 
@@ -301,6 +302,8 @@ def _parser() -> argparse.ArgumentParser:
     add("--max-steps", type=_positive_int, metavar="N", help="requests at most")
     add("--max-seconds", type=_positive, metavar="N", help="seconds at most")
     add("--max-cost", type=_positive, metavar="USD", help="US dollars at most")
+    add("--max-tokens", type=_positive_int, metavar="N",
+        help="tokens read and written at most; one read from the cache counts a tenth")  # fmt: skip
     session_options(parser)
     return parser
 

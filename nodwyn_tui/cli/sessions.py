@@ -132,6 +132,7 @@ def facts_of(facts: Facts) -> dict[str, object]:
         "prompt_tokens": facts.totals.prompt_tokens,
         "cache_rate": facts.totals.cache_rate,
         "cost_usd": facts.totals.cost_usd,
+        "replies_of_unknown_cost": facts.totals.unpriced,
         "recoveries": facts.recoveries,
     }
 

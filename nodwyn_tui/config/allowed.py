@@ -70,7 +70,7 @@ def _arm_words(arm: Any) -> str:
     if origin is Literal:
         return " | ".join(str(value) for value in get_args(arm))
     if origin is tuple:
-        return "a list of texts"
+        return "a list of texts" if get_args(arm)[0] is str else "a list of tables"
     if isinstance(arm, type) and issubclass(arm, BaseModel | Mapping):
         return "a table"
     return "a table" if origin is dict else _PLAIN[arm]

@@ -18,6 +18,9 @@ DialectName = Literal[
 Fresh = Literal["auto", "each_request", "on_change", "run_start", "off"]
 
 
+_TIME = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9]$"
+
+
 class Section(BaseModel):
     """A table of the file: frozen; unknown keys are warned of by `files.py` and kept on disk."""
 
@@ -61,14 +64,36 @@ class ServerSettings(Section):
     timeouts: TimeoutSettings = TimeoutSettings()
 
 
-class PriceSettings(Section):
-    """US dollars per million tokens; `write_long` is for what a cache keeps for the longer time."""
+class RateSettings(Section):
+    """US dollars per million tokens; `write_long` is for what a cache keeps for the longer time. A
+    rate that is not set is unknown.
+    """
 
-    input: float = Field(0.0, ge=0)
+    input: float | None = Field(None, ge=0)
     cached: float | None = Field(None, ge=0)
     write: float | None = Field(None, ge=0)
     write_long: float | None = Field(None, ge=0)
-    output: float = Field(0.0, ge=0)
+    output: float | None = Field(None, ge=0)
+
+
+class TierSettings(RateSettings):
+    """The rates of a request whose prompt has more tokens than `above`."""
+
+    above: int = Field(gt=0)
+
+
+class HoursSettings(RateSettings):
+    """The rates between two times of the day, as `16:30`, in UTC."""
+
+    start: str = Field(pattern=_TIME)
+    end: str = Field(pattern=_TIME)
+
+
+class PriceSettings(RateSettings):
+    """A price table. Tiers and hours name what is another rate there."""
+
+    tiers: tuple[TierSettings, ...] = Field((), strict=False)
+    off_peak: tuple[HoursSettings, ...] = Field((), strict=False)
 
 
 class WindowSettings(Section):
@@ -117,6 +142,17 @@ class ApprovalSettings(Section):
     allow: tuple[str, ...] = Field((), strict=False)
 
 
+class LimitSettings(Section):
+    """`[limits]`: what one run may use before it pauses and asks: requests, seconds, US dollars,
+    tokens (a cached one counts a tenth).
+    """
+
+    max_steps: int | None = Field(None, gt=0)
+    max_seconds: float | None = Field(None, gt=0)
+    max_cost: float | None = Field(None, gt=0)
+    max_tokens: int | None = Field(None, gt=0)
+
+
 class UiSettings(Section):
     """`[ui]`: how the screen looks."""
 
@@ -133,4 +169,5 @@ class Settings(Section):
     models: dict[str, ModelSettings] = Field(default_factory=dict)
     window: WindowSettings = WindowSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    limits: LimitSettings = LimitSettings()
     ui: UiSettings = UiSettings()

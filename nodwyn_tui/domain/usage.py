@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Literal, TypeVar
 
+CACHED_SHARE = 10
+"""How many cached tokens count as one in a budget: about what their price is to others'."""
+
 Number = TypeVar("Number", int, float)
 
 
@@ -33,7 +36,7 @@ class Usage:
 class Totals:
     """The figures of many replies. `counted_prompt` and `counted_cached` are of the replies that
     report both (ENG-29); a sum that no reply reported is `None`; `unpriced` counts the replies
-    whose cost is unknown.
+    whose cost is unknown, `uncounted` those whose tokens are.
     """
 
     replies: int = 0
@@ -45,6 +48,7 @@ class Totals:
     counted_cached: int = 0
     cost_usd: float | None = None
     unpriced: int = 0
+    uncounted: int = 0
 
     def plus(self, usage: Usage) -> "Totals":
         """With one more reply."""
@@ -57,6 +61,7 @@ class Totals:
             output_tokens=_sum(self.output_tokens, usage.output_tokens),
             cost_usd=_sum(self.cost_usd, usage.cost_usd),
             unpriced=self.unpriced + (usage.cost_usd is None),
+            uncounted=self.uncounted + (None in {usage.prompt_tokens, usage.output_tokens}),
         )
         if usage.cached_tokens is None or not usage.prompt_tokens:
             return made
@@ -65,6 +70,16 @@ class Totals:
             counted_prompt=self.counted_prompt + usage.prompt_tokens,
             counted_cached=self.counted_cached + usage.cached_tokens,
         )
+
+    @property
+    def budget(self) -> float | None:
+        """Tokens as a budget counts them: one that was read from the cache is a tenth (AGT-5);
+        `None` where a reply did not report what it read and wrote.
+        """
+        if self.uncounted or self.prompt_tokens is None or self.output_tokens is None:
+            return None
+        cached = min(self.cached_tokens or 0, self.prompt_tokens)
+        return self.prompt_tokens - cached + cached / CACHED_SHARE + self.output_tokens
 
     @property
     def cache_rate(self) -> float | None:

@@ -29,6 +29,7 @@ class Open(Record):
     max_steps: int | None = None
     max_seconds: float | None = None
     max_cost: float | None = None
+    max_tokens: int | None = None
 
 
 class Send(Record):

@@ -231,7 +231,8 @@ class Segment(Record):
 class MeterChanged(Record):
     """What fills the window. Tokens; shares 0 to 1, `None` where unknown. `source` says whether
     `used` is the server's figure or the estimate; `context_from` where the context size is from.
-    `next_event` is what happens next and about when ("next trim in ~12 steps").
+    `next_event` is what happens next and about when ("next trim in ~12 steps"). `cost_usd` is of
+    the replies whose cost is known; `unpriced` counts the others.
     """
 
     segments: tuple[Segment, ...]
@@ -246,6 +247,7 @@ class MeterChanged(Record):
     cached_session: float | None = None
     next_event: str = ""
     cost_usd: float | None = None
+    unpriced: int = 0
     elapsed_ms: int | None = None
 
 

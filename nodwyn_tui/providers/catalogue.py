@@ -4,42 +4,16 @@ Read leniently: a figure that is not of its type is missing, and spoils no other
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from typing import TypedDict
 from urllib.parse import quote
 
+from nodwyn_tui.domain.price import Price, Rates
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.client import Client
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """US dollars per million tokens; `None` where the listing says nothing."""
-
-    input: float | None = None
-    cached: float | None = None
-    write: float | None = None
-    write_long: float | None = None
-    output: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelFacts:
-    """What is known of a model. Sizes in tokens; each `_from` names the listing's own field, ''
-    with an unknown figure. `tools`, `thinking` and `images` are `None` where nothing is said.
-    """
-
-    context: int | None = None
-    context_from: str = ""
-    max_output: int | None = None
-    max_output_from: str = ""
-    prices: Prices | None = None
-    prices_from: str = ""
-    tools: bool | None = None
-    thinking: bool | None = None
-    images: bool | None = None
+from nodwyn_tui.providers.facts import ModelFacts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +22,7 @@ class ModelListing:
 
     id: str
     name: str
-    facts: ModelFacts = ModelFacts()
+    facts: ModelFacts = field(default_factory=ModelFacts)
 
 
 class Catalogue:
@@ -114,7 +88,7 @@ def ollama_models(tags: Json) -> list[ModelListing]:
             facts = ModelFacts(
                 context=context,
                 context_from="/api/tags details.context_length" if context else "",
-                **_abilities(entry.get("capabilities")),
+                **_abilities(entry.get("capabilities"), "/api/tags capabilities"),
             )
             name = _text(entry, "name") or model
             found.append(ModelListing(id=model, name=name, facts=facts))
@@ -131,7 +105,7 @@ def ollama_facts(show: Json) -> ModelFacts:
     return ModelFacts(
         context=context,
         context_from=f"/api/show {field}" if context else "",
-        **_abilities(show.get("capabilities")),
+        **_abilities(show.get("capabilities"), "/api/show capabilities"),
     )
 
 
@@ -177,24 +151,27 @@ def listed_facts(entry: Mapping[str, Json]) -> ModelFacts:
     """The facts that one entry of `/models` holds."""
     context, context_from = _first(entry, _CONTEXTS)
     reply, reply_from = _first(entry, _REPLIES)
-    prices = _prices(entry.get("pricing"))
-    supported, inputs = (
-        entry.get("supported_parameters"),
-        _at(entry, "architecture", "input_modalities"),
-    )
-    return ModelFacts(
+    listed = isinstance(entry.get("supported_parameters"), list)
+    supported: Sequence[Json] = entry["supported_parameters"] if listed else ()
+    inputs = _at(entry, "architecture", "input_modalities")
+    facts = ModelFacts(
         context=context,
         context_from=context_from,
         max_output=reply,
         max_output_from=reply_from,
-        prices=prices,
-        prices_from="/models pricing" if prices else "",
-        tools="tools" in supported if isinstance(supported, list) else None,
-        thinking="reasoning" in supported
-        if isinstance(supported, list)
-        else _supports(entry, "thinking"),
+        price=_price_table(entry.get("pricing")),
+        tools="tools" in supported if listed else None,
+        thinking="reasoning" in supported if listed else _supports(entry, "thinking"),
         images="image" in inputs if isinstance(inputs, list) else _supports(entry, "image_input"),
     )
+    where = "supported_parameters" if listed else "architecture" if inputs else "capabilities"
+    return _sourced(facts, f"/models {where}")
+
+
+def _sourced(facts: ModelFacts, source: str) -> ModelFacts:
+    """With the source of its abilities, if it names any."""
+    named = (facts.tools, facts.thinking, facts.images) != (None, None, None)
+    return replace(facts, abilities_from=source if named else "")
 
 
 def _supports(entry: Mapping[str, Json], capability: str) -> bool | None:
@@ -208,15 +185,15 @@ def with_props(facts: ModelFacts, props: Json) -> ModelFacts:
     path = ("default_generation_settings", "n_ctx")
     if context := _count(props, *path):
         facts = replace(facts, context=context, context_from=f"/props {'.'.join(path)}")
-    tools, images = (
-        _at(props, "chat_template_caps", "supports_tools"),
-        _at(props, "modalities", "vision"),
-    )
-    return replace(
-        facts,
-        tools=tools if isinstance(tools, bool) else facts.tools,
-        images=images if isinstance(images, bool) else facts.images,
-    )
+    tools = _at(props, "chat_template_caps", "supports_tools")
+    images = _at(props, "modalities", "vision")
+    return _sourced(
+        ModelFacts(
+            tools=tools if isinstance(tools, bool) else None,
+            images=images if isinstance(images, bool) else None,
+        ),
+        "/props",
+    ).over(facts)
 
 
 def _is_llamacpp(listing: Json) -> bool:
@@ -227,27 +204,29 @@ class _Abilities(TypedDict):
     tools: bool | None
     thinking: bool | None
     images: bool | None
+    abilities_from: str
 
 
-def _abilities(capabilities: Json) -> _Abilities:
+def _abilities(capabilities: Json, source: str) -> _Abilities:
     if not isinstance(capabilities, list):
-        return {"tools": None, "thinking": None, "images": None}
+        return {"tools": None, "thinking": None, "images": None, "abilities_from": ""}
     return {
         "tools": "tools" in capabilities,
         "thinking": "thinking" in capabilities,
         "images": "vision" in capabilities,
+        "abilities_from": source,
     }
 
 
-def _prices(pricing: Json) -> Prices | None:
-    prices = Prices(
+def _price_table(pricing: Json) -> Price | None:
+    rates = Rates(
         input=_price(pricing, "prompt"),
         cached=_price(pricing, "input_cache_read"),
         write=_price(pricing, "input_cache_write"),
         write_long=_price(pricing, "input_cache_write_1h"),
         output=_price(pricing, "completion"),
     )
-    return None if prices == Prices() else prices
+    return None if rates == Rates() else Price(rates=rates, source="/models pricing")
 
 
 def _price(pricing: Json, name: str) -> float | None:

@@ -31,10 +31,8 @@ def target(provider: str = "openai", **parameters: str) -> Target:
         provider=Provider(endpoint, clock=SystemClock()),
         context=3_500,
         context_from="test",
-        listing_limit=None,
         wanted=Wanted(output_reserve=500),
         strategy="trim",
-        price=None,
     )
 
 

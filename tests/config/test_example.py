@@ -38,7 +38,7 @@ def test_every_setting_is_in_it() -> None:
     assert set(ModelSettings.model_fields) == {
         key for model in values["models"].values() for key in model
     }
-    for table in ("window", "approvals", "ui"):
+    for table in ("window", "approvals", "limits", "ui"):
         assert known_keys((table,)) == set(values[table])
 
 

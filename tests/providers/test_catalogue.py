@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
+from nodwyn_tui.domain.price import Price, Rates
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.catalogue import (
-    ModelFacts,
     ModelListing,
-    Prices,
     listed_facts,
     listed_models,
     ollama_facts,
@@ -16,6 +15,7 @@ from nodwyn_tui.providers.catalogue import (
     ollama_models,
     with_props,
 )
+from nodwyn_tui.providers.facts import ModelFacts
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
@@ -45,11 +45,14 @@ def test_openrouter() -> None:
         context_from="/models top_provider.context_length",
         max_output=64_000,
         max_output_from="/models top_provider.max_completion_tokens",
-        prices=Prices(input=2.0, cached=0.2, write=2.5, write_long=4.0, output=10.0),
-        prices_from="/models pricing",
+        price=Price(
+            rates=Rates(input=2.0, cached=0.2, write=2.5, write_long=4.0, output=10.0),
+            source="/models pricing",
+        ),
         tools=True,
         thinking=True,
         images=True,
+        abilities_from="/models supported_parameters",
     )
 
 
@@ -82,11 +85,13 @@ def test_contexts_and_their_sources(entry: dict[str, Any], context: int | None, 
 def test_prices_that_say_nothing(pricing: Any) -> None:
     """Missing stays missing: an unknown price is not a free one."""
     facts = listed_facts({"pricing": pricing})
-    assert (facts.prices, facts.prices_from) == (None, "")
+    assert (facts.price, facts.price_from) == (None, "")
 
 
 def test_free_is_a_price() -> None:
-    assert listed_facts({"pricing": {"prompt": "0"}}).prices == Prices(input=0.0)
+    price = listed_facts({"pricing": {"prompt": "0"}}).price
+    assert price is not None
+    assert price.rates == Rates(input=0.0)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +110,7 @@ def test_llamacpps_props_hold_the_context_that_a_request_has() -> None:
     }
     facts = with_props(ModelFacts(context=16_384, context_from="/models meta.n_ctx"), props)
     assert (facts.context, facts.context_from) == (4096, "/props default_generation_settings.n_ctx")
-    assert (facts.tools, facts.images) == (True, False)
+    assert (facts.tools, facts.images, facts.abilities_from) == (True, False, "/props")
     assert with_props(facts, None) == facts
 
 
@@ -124,6 +129,7 @@ def test_ollamas_show() -> None:
         tools=True,
         thinking=True,
         images=False,
+        abilities_from="/api/show capabilities",
     )
     assert ollama_facts({}) == ModelFacts()
     assert ollama_facts(None) == ModelFacts()
@@ -140,7 +146,9 @@ def test_ollamas_tags_and_ps() -> None:
         ModelListing(
             id="a:latest",
             name="a:latest",
-            facts=ModelFacts(tools=False, thinking=False, images=True),
+            facts=ModelFacts(
+                tools=False, thinking=False, images=True, abilities_from="/api/tags capabilities"
+            ),
         ),
         ModelListing(id="b", name="b"),
     ]
@@ -206,6 +214,7 @@ def test_anthropics_listing() -> None:
         max_output_from="/models max_tokens",
         thinking=False,
         images=True,
+        abilities_from="/models capabilities",
     )
     assert listed_models({"data": [CLAUDE]}) == [
         ModelListing(id="claude-x", name="Claude X", facts=expected)

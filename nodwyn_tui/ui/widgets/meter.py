@@ -62,7 +62,7 @@ def facts(state: MeterChanged, width: int) -> Row:
         (0, _used(state)),
         (1, _cached(state)),
         (2, (Span(one_line(state.next_event), "dim"),) if state.next_event else ()),
-        (3, (Span(f"${state.cost_usd:,.2f}", "dim"),) if state.cost_usd is not None else ()),
+        (3, _cost(state)),
         (5, (Span(duration(state.elapsed_ms), "dim"),) if state.elapsed_ms is not None else ()),
         (4, _context(state)),
     ]
@@ -97,6 +97,13 @@ def _cached(state: MeterChanged) -> Row:
     shown = "unknown" if last is None else f"{last:.0%}"
     whole = "" if session is None else f", session {session:.0%}"
     return (Span("cached ", "dim"), Span(shown, "success"), Span(whole, "dim"))
+
+
+def _cost(state: MeterChanged) -> Row:
+    """What is known of it; a plus says that some replies cost an unknown sum."""
+    if state.cost_usd is None:
+        return ()
+    return (Span(f"${state.cost_usd:,.2f}{'+' if state.unpriced else ''}", "dim"),)
 
 
 def _context(state: MeterChanged) -> Row:

@@ -46,20 +46,24 @@ class StartTracker:
     """Follows the conversation's start event by event.
 
     `place` is the context that the next message belongs to and where its window begins; `needs`
-    says which events a later window may need: the others can be let go of. Without `resets` (before
-    recipe 20) a reset starts nothing.
+    says which events a later window may need: the others can be let go of, and a tracker that takes
+    only the kept ones comes to the same place. Without `resets` (before recipe 20) a reset starts
+    nothing.
     """
 
     def __init__(self, *, resets: bool = True) -> None:
         self._resets = resets
         self._open: list[Place] = [Place(CONVERSATION, 0)]
         self._recipes: list[int] = []
+        self._inner: set[int] = set()
+        """Sub-contexts: whatever begins anew in one of them, the conversation does not."""
         self._has_summary = False
 
     def copy(self) -> "StartTracker":
         """One that goes on by itself."""
         other = StartTracker(resets=self._resets)
         other._open, other._recipes = [*self._open], [*self._recipes]
+        other._inner = {*self._inner}
         other._has_summary = self._has_summary
         return other
 
@@ -69,6 +73,7 @@ class StartTracker:
             "resets": self._resets,
             "open": [[place.ctx, place.since] for place in self._open],
             "recipes": list(self._recipes),
+            "inner": sorted(self._inner),
             "has_summary": self._has_summary,
         }
 
@@ -80,11 +85,13 @@ class StartTracker:
                 "resets": bool(resets),
                 "open": [_, *_] as opened,
                 "recipes": [*recipes],
+                "inner": [*inner],
                 "has_summary": bool(has_summary),
-            } if all(isinstance(seq, int) for seq in recipes):
+            } if all(isinstance(number, int) for number in (*recipes, *inner)):
                 tracker = cls(resets=resets)
                 tracker._open = [_place_of(each) for each in opened]
-                tracker._recipes, tracker._has_summary = [*recipes], has_summary
+                tracker._recipes, tracker._inner = [*recipes], {*inner}
+                tracker._has_summary = has_summary
                 return tracker
         raise ValueError("no state of a start tracker")
 
@@ -96,11 +103,11 @@ class StartTracker:
                 self._recipes.append(event.seq)
             case SummaryAdd():
                 self._has_summary = True
-            case ContextOpen(lasting=True) if event.parent == self.place.ctx:
-                self._open.append(Place(event.id, event.seq))
+            case ContextOpen():
+                self._enter(event)
             case ContextClose():
                 self._close(event.id)
-            case WindowReset() if self._resets and event.ctx == self.place.ctx:
+            case WindowReset() if self._resets and event.ctx not in self._inner:
                 self._open = [Place(event.ctx, event.seq)]
             case WindowRewind():
                 self._open[1:] = [place for place in self._open[1:] if place.since < event.to]
@@ -108,6 +115,18 @@ class StartTracker:
                 del self._open[:-1]
             case _:
                 pass
+
+    def _enter(self, opened: ContextOpen) -> None:
+        """A lasting context of the conversation takes its place. Where its parent was opened before
+        the part of a log that is read, the window starts here.
+        """
+        here = Place(opened.id, opened.seq)
+        if not opened.lasting or opened.parent in self._inner:
+            self._inner.add(opened.id)
+        elif opened.parent == self.place.ctx:
+            self._open.append(here)
+        else:
+            self._open = [here]
 
     def _close(self, ctx: int) -> None:
         """Closes a lasting context and those within it, while its parent is still open."""

@@ -32,7 +32,7 @@ def test_goes_on_from_its_state_as_if_it_had_read_all(steps: list[Step], at: int
     assert part.start == whole.start
 
 
-NOWHERE = {"resets": True, "open": [], "recipes": [], "has_summary": False}
+NOWHERE = {"resets": True, "open": [], "recipes": [], "inner": [], "has_summary": False}
 
 
 @pytest.mark.parametrize(

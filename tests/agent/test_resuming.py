@@ -5,6 +5,8 @@ asked for (ENG-23, PERF-3).
 import dataclasses
 from pathlib import Path
 
+import pytest
+
 from nodwyn_tui.agent.ledger import Ledgers, ledger_of
 from nodwyn_tui.agent.pages import PAGE
 from nodwyn_tui.agent.standing import standing
@@ -135,6 +137,39 @@ async def test_a_cleared_session_holds_what_came_since(rig: Rig) -> None:
     last = rig.of(ev.LlmRequest)[-1]
     assert last.prefix_ended_by is None
     assert last.predicted_cached
+
+
+@pytest.mark.parametrize("clear", [True, False])
+async def test_a_session_that_was_compacted_goes_on_where_it_was(rig: Rig, clear: bool) -> None:
+    """ENG-23, ENG-11: after a clear, and after another compaction."""
+    with ChatServer([say("one"), say("NOTE"), say("two"), say("NOTE 2"), say("three")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask("first words")
+        await compacted(rig)
+        await rig.ask("second words")
+        if clear:
+            del server.script[0]
+            rig.tell(commands.ClearWindow())
+        else:
+            await compacted(rig)
+        server.script.insert(0, say("two and a half"))
+        await rig.ask("third words")
+        await rig.close()
+        await rig.open(resume=opened.session)
+        assert (await rig.ask("last words")).text == "three"
+    sent = [message["content"] for message in messages(server)]
+    assert [text for text in sent if "third words" in text]
+    assert [text for text in sent if "two and a half" in text]
+    assert not [text for text in sent if "first words" in text]
+    assert rig.of(ev.LlmRequest)[-1].prefix_ended_by is None
+
+
+async def compacted(rig: Rig) -> None:
+    rig.tell(commands.Compact())
+    offer = await rig.until(up.CompactionOffered)
+    rig.tell(commands.AcceptCompaction(note=offer.note))
+    await rig.until(up.CompactionEnded)
 
 
 async def test_resumed_right_after_a_clear_it_predicts_what_the_prompt_shares(rig: Rig) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from nodwyn_tui.domain.events import Event
 from nodwyn_tui.domain.request import Json
-from nodwyn_tui.window.contexts import Place, StartTracker
+from nodwyn_tui.window.contexts import StartTracker
 
 
 class Started:
@@ -18,9 +18,7 @@ class Started:
         self.count += 1
 
     def state(self) -> Json:
-        tracker = self.tracker
-        places = [[place.ctx, place.since] for place in tracker._open]
-        return [self.count, places, tracker._recipes, tracker._has_summary]
+        return [self.count, self.tracker.state()]
 
     @property
     def start(self) -> tuple[int, int]:
@@ -38,9 +36,6 @@ class Starts:
 
     def of(self, state: Any) -> Started:
         match state:
-            case [int(count), list(places), list(recipes), bool(has_summary)]:
-                tracker = StartTracker()
-                tracker._open = [Place(*place) for place in places]
-                tracker._recipes, tracker._has_summary = recipes, has_summary
-                return Started(tracker, count)
+            case [int(count), tracker]:
+                return Started(StartTracker.of(tracker), count)
         raise ValueError("another's state")

@@ -1,9 +1,13 @@
 """Where a window starts, and what stays out of it (ENG-23)."""
 
+from collections.abc import Callable
+
+import pytest
+
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Text
 from nodwyn_tui.window.build import build
-from nodwyn_tui.window.contexts import Place, StartTracker
+from nodwyn_tui.window.contexts import Place, StartTracker, place
 from nodwyn_tui.window.replay import replay
 from tests.builders import MODEL, LogBuilder, texts
 
@@ -173,3 +177,44 @@ def test_window_from_the_start_knows_the_recipe_that_held_there() -> None:
     assert kept[1].seq > 2, "what was said before is let go of"
     assert build(kept, log.recipe, at=Place(0, kept[1].seq)) == log.window()
     assert texts(log.window())[1] == "assistant: hm"
+
+
+def spoken_in_two_compactions(log: LogBuilder) -> None:
+    log.user("one")
+    log.compact("first note")
+    log.user("two")
+    log.compact("second note")
+    log.user("three")
+
+
+def cleared_in_a_compaction(log: LogBuilder) -> None:
+    log.user("one")
+    log.compact()
+    log.user("two")
+    log.clear()
+    log.user("three")
+
+
+@pytest.mark.parametrize("play", [spoken_in_two_compactions, cleared_in_a_compaction])
+def test_events_of_the_start_alone_tell_where_the_conversation_goes_on(
+    play: Callable[[LogBuilder], None],
+) -> None:
+    """ENG-23, ENG-11: in the context that was opened before them."""
+    log = LogBuilder(task_header="")
+    play(log)
+    kept = from_start(log)
+    assert len(kept) < len(log.events) - 2
+    assert place(kept) == place(log.events)
+    assert build(kept, log.recipe) == log.window()
+    assert texts(log.window())[-1] == "user: three"
+
+
+def test_sub_contexts_reset_is_not_the_conversations() -> None:
+    log = LogBuilder(task_header="")
+    log.user("one")
+    sub_context(log)
+    log.add(ev.WindowReset(kind="rollover", rollover_id="r", ctx=100))
+    log.add(ev.ContextOpen(id=101, parent=100, kind="compaction", lasting=True, ctx=101))
+    log.add(ev.WindowReset(kind="rollover", rollover_id="s", ctx=101))
+    assert place(log.events) == Place(0, 0)
+    assert texts(log.window()) == ["user: one"]

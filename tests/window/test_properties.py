@@ -14,6 +14,7 @@ from nodwyn_tui.window.build import build
 from nodwyn_tui.window.contexts import StartTracker, place
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.replay import replay
+from nodwyn_tui.window.rolling import Rolling
 from tests.generated import (
     ASIDE,
     CALLED,
@@ -165,6 +166,26 @@ def test_window_from_its_start_equals_the_window_from_all(
         events = session.events[:seq]
         kept = [earlier for earlier in events if tracker.needs(earlier.seq)]
         assert build(kept, recipe, at=tracker.place) == build(events, recipe)
+        assert place(kept, resets=version >= 20) == tracker.place
+
+
+@EACH_EVENT
+@given(STEPS, KEEPS)
+def test_resumed_session_follows_on_as_one_that_went_on(
+    steps: list[Step], keep: KeepReasoning
+) -> None:
+    """ENG-23, ENG-11: from the events of its start on alone it gives the same windows."""
+    session = played(steps, keep=keep)
+    tracker, recipe = StartTracker(), session.recipe
+    for seq, event in enumerate(session.events, 1):
+        tracker.feed(event)
+        recipe = event.recipe if isinstance(event, ev.RecipeEvent) else recipe
+        if isinstance(event, ev.LlmRequest):
+            resumed = Rolling()
+            for earlier in session.events[:seq]:
+                if tracker.needs(earlier.seq):
+                    resumed.feed(earlier)
+            assert resumed.window(recipe) == build(session.events[:seq], recipe)
 
 
 @EACH_REQUEST

@@ -7,6 +7,7 @@ from dataclasses import replace
 from nodwyn_tui.agent.approvals import Rules, Verdict, pattern_for
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.errors import NodwynError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.tools.base import Ask, Effect
@@ -78,7 +79,11 @@ class Gate:
             return
         pattern = waiting.question.pattern
         if answer.scope == "always":
-            await asyncio.to_thread(self._save, pattern)
+            try:
+                await asyncio.to_thread(self._save, pattern)
+            except NodwynError:
+                self._emit(waiting.question)  # it waits on
+                raise
             if waiting.answer.done():
                 return
             self.rules = replace(self.rules, standing=(*self.rules.standing, pattern))

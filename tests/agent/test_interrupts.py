@@ -186,6 +186,22 @@ async def test_always_is_saved_to_the_persons_config(rig: Rig) -> None:
     assert "shell: echo one" in config.read_text()
 
 
+async def test_an_always_that_cannot_be_saved_is_asked_again(rig: Rig) -> None:
+    """AGT-8: the call waits on, and says so."""
+    with ChatServer([call("shell", {"command": "echo one"}), say("fine")]) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="start"))
+        asked = await rig.until(up.ApprovalAsked)
+        (rig.home / "config.toml").unlink()
+        (rig.home / "config.toml").mkdir()
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True, scope="always"))
+        assert await rig.until(up.ApprovalAsked) == asked
+        assert "still waiting" in (await rig.until(up.Notice)).text
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
+        assert (await rig.until(up.RunEnded)).why == "done"
+
+
 async def test_plan_mode_refuses_what_changes_with_the_same_catalogue(rig: Rig) -> None:
     """AGT-8."""
     write = call("fs-write", {"path": "note.txt", "text": "x"})

@@ -92,6 +92,26 @@ async def test_letters_of_the_reason_do_not_answer() -> None:
         assert answers(stage) == [commands.Answer(call_id="c12", allow=False, reason="ever")]
 
 
+async def test_a_question_is_answered_once() -> None:
+    """What follows the answer in the same burst is text, also while the worker has not heard yet;
+    a worker that could not keep the answer asks again.
+    """
+    stage = Stage(*scenes.approval())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await armed(pilot)
+        for key in "snow":
+            stage.app.post_message(events.Key(key, key))
+        await settled(pilot)
+        given = commands.Answer(call_id="c12", allow=True, scope="session")
+        assert answers(stage) == [given]
+        assert stage.screen.prompt.text == "now"
+        assert not stage.screen.prompt.asks_reason
+        stage.backend.tell(scenes.approval()[-1])
+        await settled(pilot)
+        await press(pilot, "tab", "a")
+        assert answers(stage) == [given, commands.Answer(call_id="c12", allow=True)]
+
+
 async def test_the_reason_can_be_put_away() -> None:
     stage = Stage(*scenes.approval())
     async with stage.app.run_test(size=(80, 24)) as pilot:

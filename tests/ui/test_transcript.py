@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from tests.ui.backend import OPENED, Stage, press, quiet, settled
+from tests.ui.backend import CHARACTERS, OPENED, Stage, press, quiet, settled
 from tests.ui.scenes import REPLY, TALK, call, conversation, entry
 
 
@@ -179,6 +179,30 @@ async def test_what_is_typed_in_one_burst_is_in_the_prompt_whole() -> None:
             await settled(pilot)
             assert stage.screen.prompt.text == text
             stage.screen.prompt.set_text("")
+
+
+async def test_what_was_on_its_way_behind_a_typed_letter_goes_to_the_prompt_too() -> None:
+    """A message and its Enter, come in one piece over a slow line, are sent."""
+    stage = Stage(*conversation())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "up")
+        for key in ("h", "i", "x", "backspace", "enter"):
+            stage.app.post_message(events.Key(key, CHARACTERS.get(key, key)))
+        await settled(pilot)
+        assert stage.backend.of(commands.Send) == [commands.Send(text="hi")]
+        assert stage.screen.prompt.has_focus
+
+
+async def test_a_paste_goes_to_the_prompt() -> None:
+    stage = Stage(*conversation())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "tab", "up")
+        stage.app.post_message(events.Paste("two\nlines"))
+        await settled(pilot)
+        assert stage.screen.prompt.text == "two\nlines"
+        assert stage.screen.prompt.has_focus
 
 
 async def drag(pilot: Pilot[object], start: tuple[int, int], end: tuple[int, int]) -> None:

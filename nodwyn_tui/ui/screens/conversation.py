@@ -119,7 +119,7 @@ class Conversation(Asking):
 
     def on_transcript_typed(self, message: Transcript.Typed) -> None:
         self.prompt.focus()
-        self.prompt.insert(message.character)
+        self.prompt._forward_event(message.event)
 
     def on_notice_bar_clicked(self, message: NoticeBar.Clicked) -> None:
         message.stop()

@@ -33,6 +33,8 @@ class Story:
         """Calls that wait, by entry id, in the order they asked."""
         self.armed = ""
         """The entry whose question the keys answer; '' if none are live."""
+        self.answered: set[str] = set()
+        """Calls whose answer is on its way to the worker: it is not given twice."""
         self.wanted: list[str] = []
         """Entries in view whose bodies have not been asked for."""
         self._bodies: OrderedDict[str, up.Body] = OrderedDict()
@@ -121,6 +123,7 @@ class Story:
 
     def ask(self, told: up.ApprovalAsked | up.ApprovalClosed) -> int | None:
         """A call waits now, or no longer; the index of its entry."""
+        self.answered.discard(told.call_id)
         if isinstance(told, up.ApprovalAsked):
             self.questions[told.entry_id] = told
             return self.index_of(told.entry_id)
@@ -129,6 +132,15 @@ class Story:
                 del self.questions[entry_id]
                 return self.index_of(entry_id)
         return None
+
+    @property
+    def unanswered(self) -> dict[str, up.ApprovalAsked]:
+        """The questions that still want an answer, as `questions`."""
+        return {
+            entry_id: asked
+            for entry_id, asked in self.questions.items()
+            if asked.call_id not in self.answered
+        }
 
     def output(self, entry_id: str, line: str) -> int | None:
         """The latest line of a running call."""

@@ -74,12 +74,16 @@ class Transcript(StoryPane, can_focus=True):
 
     @dataclass
     class Typed(Message):
-        """A key that belongs to the prompt."""
+        """Something that belongs to the prompt, which is to have the keyboard from here on."""
 
-        character: str
+        event: events.Key | events.Paste
 
     _guarded = False
     _refused = False
+    _leaving = False
+    """Whether the prompt is about to get the keyboard: what was on its way behind a typed letter
+    belongs there too, Enter above all.
+    """
 
     def arm(self) -> None:
         """Take the keyboard for the questions that wait, after a moment's guard."""
@@ -89,11 +93,11 @@ class Transcript(StoryPane, can_focus=True):
 
     @property
     def _answers(self) -> bool:
-        return bool(self.story.questions) and not self._refused
+        return bool(self.story.unanswered) and not self._refused
 
     def show_questions(self, *also: int | None) -> None:
         """The one at the current entry, else the first, is the one that the keys answer."""
-        waiting = self.story.questions
+        waiting = self.story.unanswered
         entry = self.story.entry_at(self.current) if self.current is not None else None
         asked = entry.id if entry and entry.id in waiting else next(iter(waiting), "")
         self.story.armed = asked if self.has_focus else ""
@@ -116,13 +120,16 @@ class Transcript(StoryPane, can_focus=True):
 
     def watch_has_focus(self, has_focus: bool) -> None:
         super().watch_has_focus(has_focus)
-        self._refused = False
+        self._refused = self._leaving = False
         self.show_questions()
 
     async def on_key(self, event: events.Key) -> None:
-        if not await run_binding(self, event) and event.is_printable and event.character:
-            event.stop()
-            self.post_message(self.Typed(event.character))
+        unbound = not self._leaving and not await run_binding(self, event)
+        if self._leaving or (unbound and event.is_printable and event.character):
+            self._type(event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        self._type(event)
 
     def on_selectable_rows_span_clicked(self, message: StoryPane.SpanClicked) -> None:
         message.stop()
@@ -188,11 +195,26 @@ class Transcript(StoryPane, can_focus=True):
 
     def _answer(self, word: Word) -> None:
         """Answer the question that is armed, else the first."""
-        waiting = self.story.questions
+        waiting = self.story.unanswered
         asked = waiting.get(self.story.armed) or next(iter(waiting.values()), None)
-        if asked is not None and (word != "always" or asked.pattern):
-            self._refused = word == "refuse"  # what is typed from here on is the reason
-            self.post_message(self.Answered(asked, word))
+        if asked is None or (word == "always" and not asked.pattern):
+            return
+        self._refused = word == "refuse"  # what is typed from here on is the reason
+        self.post_message(self.Answered(asked, word))
+        if not self._refused:
+            self.story.answered.add(asked.call_id)
+            self.show_questions()
+
+    def _type(self, typed: events.Key | events.Paste) -> None:
+        """To the prompt, in the order it came, as an event of its own: this one ends here."""
+        self._leaving = True
+        typed.stop()
+        typed.prevent_default()
+        match typed:
+            case events.Key(key=key, character=character):
+                self.post_message(self.Typed(events.Key(key, character)))
+            case events.Paste(text=text):
+                self.post_message(self.Typed(events.Paste(text)))
 
     def _toggle(self, index: int) -> None:
         if self.story.toggle(index):

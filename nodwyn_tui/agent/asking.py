@@ -99,7 +99,7 @@ class Asker:
         while True:
             sending = self._record(shape, window, purpose)
             try:
-                return await self._stream(sending)
+                answer = await self._stream(sending)
             except ProviderError as error:
                 failures[error.kind] += 1
                 if error.kind == "context_exceeded":
@@ -115,6 +115,9 @@ class Asker:
                 )
                 self._emit(again)
                 await asyncio.sleep(delay)
+            else:
+                self._emit(self._conversation.meter(self.target, window))
+                return answer
 
     def _preflight(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
         """The window of a request that fits: with a trim line of its own where the estimate, set

@@ -71,7 +71,8 @@ class Conversation:
         self._unsaved = 0
         self._again: asyncio.TimerHandle | None = None
         self._new_calls: set[str] = set()
-        self._last: tuple[ev.LlmRequest, ev.LlmResponse | None] | None = None
+        self._sent: ev.LlmRequest | None = None
+        self._last: tuple[ev.LlmRequest, ev.LlmResponse] | None = None
         self._edited = 0
         self.forecast.recall(self._last_exchange_behind(events))
         for event in events:
@@ -183,17 +184,15 @@ class Conversation:
             cost_usd=totals.cost_usd,
             unpriced=totals.unpriced,
             last=last,
-            grew=last is not None and last[0].seq > self._edited,
+            grew=last is not None and last[0].seq >= self._edited,
         )
         new_from = self.ledger.facts.run_start
         return measure(window, self.recipe, target.context_from, spent, new_from)
 
     def _last_exchange(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
-        """The last request and its reply, if this window and model are still theirs."""
-        match self._last:
-            case (request, ev.LlmResponse() as reply) if request.model.origin == target.ref.origin:
-                return request, reply
-        return None
+        """The last request that was answered, if this window and model are still its own."""
+        last = self._last
+        return last if last and last[0].model.origin == target.ref.origin else None
 
     def _settle(self, recorded: Sequence[ev.Event]) -> None:
         """Tells where entries stand in the window now."""
@@ -216,15 +215,16 @@ class Conversation:
                 self.markers |= has_marker(event.recipe.system)
             case ev.UserMessage():
                 self.markers |= has_marker(event.text)
-            case ev.LlmRequest():
-                self._last = event, None
+            case ev.LlmRequest(elided=elided):
+                self._sent = event
+                self._edited = event.seq if elided else self._edited
             case ev.WindowReset():
                 self._last = None
             case ev.WindowRewind() | ev.WindowEdit() | ev.ResultFold():
                 self._edited = event.seq
             case ev.LlmResponse():
-                if self._last is not None and self._last[0].seq == event.req:
-                    self._last = self._last[0], event
+                if self._sent is not None and self._sent.seq == event.req:
+                    self._last = self._sent, event
             case ev.ToolCall():
                 self.open_calls[event.call_id] = event
                 self._new_calls.add(event.call_id)

@@ -142,6 +142,28 @@ async def test_meter_is_empty_after_a_clear(rig: Rig) -> None:
     assert cleared.source == "estimated"
 
 
+async def test_meter_follows_a_run_reply_by_reply(rig: Rig) -> None:
+    """TUI-3: it shows what the last reply reported, also while another one is asked for."""
+    (rig.workspace / "a.txt").write_text("some words\n" * 40)
+    read, shell = call("fs-read", {"path": "a.txt"}), call("shell", {"command": "echo one"})
+    with ChatServer([read, shell, say("fine")], cache="blocks") as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="start"))
+        asked = await rig.until(up.ApprovalAsked)
+        meters = [told for told in rig.told(up.MeterChanged) if told.cached_session is not None]
+        rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
+        await rig.until(up.RunEnded)
+    replies = rig.of(ev.LlmResponse)
+    assert [meter.source for meter in meters] == ["reported"] * 3
+    first, waiting, second = meters
+    assert first.cached_reply == waiting.cached_reply == 0.0
+    assert first.used == replies[0].usage.prompt_tokens
+    assert waiting.used > first.used, "with what came since"
+    assert second.cached_reply
+    assert second.used == replies[1].usage.prompt_tokens
+
+
 async def test_resume_while_the_listing_is_down_keeps_the_windows_sizes(rig: Rig) -> None:
     """ENG-11: an assumed context would trim what fits."""
     with ChatServer([say("ok")], context=200_000) as server:

@@ -69,7 +69,7 @@ class Models:
         redactor: Redactor,
         shipped: Shipped,
     ) -> None:
-        self.loaded, self._environment = loaded, environment
+        self.loaded, self.environment = loaded, environment
         self.connector = Connector(
             loaded=loaded,
             environment=environment,
@@ -95,7 +95,7 @@ class Models:
             if wanted not in ("", self._only.name):
                 raise UsageError("the tour has its own guide: leave it first (/quit), then choose")
             return await self.target(self._only, session)
-        choice = choose_model(self.loaded, self._environment, wanted)
+        choice = choose_model(self.loaded, self.environment, wanted)
         if choice is None:
             choice = await self._from_ollama()
         if choice is None:
@@ -116,7 +116,7 @@ class Models:
         """The servers whose key the environment holds, and where."""
         for name, server in self.loaded.servers.items():
             kind, _, variable = server.credential.partition(":")
-            if kind == "env" and self._environment.get(variable):
+            if kind == "env" and self.environment.get(variable):
                 yield name, variable
 
     async def target(self, choice: ModelChoice, session: str) -> Found:
@@ -128,7 +128,7 @@ class Models:
         except ProviderError as error:
             warning = str(error)
         facts = self.known(choice, facts)
-        context, source = _context(choice.model, choice.server.provider, facts)
+        context, source = context_of(choice.model, choice.server.provider, facts)
         return Found(
             Target(
                 ref=ModelRef(
@@ -153,8 +153,8 @@ class Models:
         )
 
     def known(self, choice: ModelChoice, listed: ModelFacts) -> ModelFacts:
-        """All that is known of a model: what its entry says, else its server's listing, else the
-        data that comes along. Its context is `target`'s to decide.
+        """What is known of a model: its price by its entry, all else by its server's listing, or
+        by the data that comes along.
         """
         own = ModelFacts(price=_own_price(choice.model))
         shipped = self.shipped.facts(choice.server.base_url, choice.model.model)
@@ -168,8 +168,8 @@ class Models:
             return up.ModelsListed(models=(up.ModelChoice(name=self._only.name, current=True),))
         entries = self.loaded.settings.models.items()
         choices = [(name, f"{entry.server} · {entry.model}") for name, entry in entries]
-        servers = _listed_servers(self.loaded)
-        answers = await asyncio.gather(*(self._offered(server) for server in servers))
+        servers = listed_servers(self.loaded)
+        answers = await asyncio.gather(*(self.offered(server) for server in servers))
         for server, answer in zip(servers, answers, strict=True):
             if not isinstance(answer, str):
                 choices += [(f"{server}/{listing.id}", server) for listing in answer]
@@ -181,7 +181,7 @@ class Models:
             failures=tuple(answer for answer in answers if isinstance(answer, str)),
         )
 
-    async def _offered(self, server: str) -> list[ModelListing] | str:
+    async def offered(self, server: str) -> list[ModelListing] | str:
         """A server's listing, or why there is none."""
         try:
             provider = await self.connector.provider(server, self.loaded.servers[server])
@@ -198,10 +198,10 @@ class Models:
         """The first model of a local Ollama, if one answers."""
         if "ollama" not in self.loaded.servers:
             return None
-        listings = await self._offered("ollama")
+        listings = await self.offered("ollama")
         if isinstance(listings, str) or not listings:
             return None
-        return choose_model(self.loaded, self._environment, f"ollama/{listings[0].id}")
+        return choose_model(self.loaded, self.environment, f"ollama/{listings[0].id}")
 
 
 def _own_price(entry: ModelSettings) -> Price | None:
@@ -209,7 +209,7 @@ def _own_price(entry: ModelSettings) -> Price | None:
     return None if entry.price is None else price_of(entry.price, "config.toml")
 
 
-def _listed_servers(loaded: Loaded) -> list[str]:
+def listed_servers(loaded: Loaded) -> list[str]:
     """Servers whose listing is short and free to ask: the person's own, and Ollama."""
     return [
         name
@@ -218,7 +218,7 @@ def _listed_servers(loaded: Loaded) -> list[str]:
     ]
 
 
-def _context(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[int, str]:
+def context_of(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[int, str]:
     """Tokens, and where the figure is from."""
     own = entry.num_ctx if provider == "ollama" else None
     if own or entry.context:

@@ -54,3 +54,21 @@ def folder(text: str) -> Path:
     if not real.is_dir():
         raise UsageError(f"{text} is not a folder; give the folder to work in")
     return real
+
+
+def positive(text: str) -> float:
+    """An option's number above 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
+
+
+def positive_int(text: str) -> int:
+    """An option's whole number above 0."""
+    if not (text.isascii() and text.isdecimal() and int(text)):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
+    return int(text)

@@ -4,6 +4,7 @@ import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
+from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.cli import output
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment, read_environment
@@ -11,6 +12,8 @@ from nodwyn_tui.config.files import Loaded, load_settings
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import UsageError
+from nodwyn_tui.link.commands import Open
+from nodwyn_tui.wiring import assemble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +44,14 @@ class Configured:
 def config_option(parser: argparse.ArgumentParser) -> None:
     """`--config`, as other commands have it."""
     parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
+
+
+def household(config_file: str) -> Household:
+    """What a command that asks servers needs; tells what is wrong in the settings."""
+    made = assemble(Open(workspace=str(Path.cwd()), config_file=config_file))
+    for problem in made.loaded.problems:
+        output.tell(f"warning: {problem.text}")
+    return made
 
 
 def configured(config_file: str) -> Configured:

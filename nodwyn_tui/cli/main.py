@@ -22,6 +22,7 @@ commands:
   nodwyn lab PATH…           recorded sessions under other policies; see nodwyn lab --help
   nodwyn sessions list       the sessions of this workspace
   nodwyn sessions search T   what was said in them, with --all in those of all workspaces
+  nodwyn models list         models and what is known of them; add, remove, test, refresh
   nodwyn auth list           where each server's key is kept; set and remove one
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
@@ -109,6 +110,12 @@ def _auth(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _models(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.models import run
+
+    return run(arguments)
+
+
 def _worker(_arguments: Sequence[str]) -> int:
     from nodwyn_tui.link.pipe import serve
     from nodwyn_tui.wiring import work
@@ -124,5 +131,6 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "lab": _lab,
     "sessions": _sessions,
     "auth": _auth,
+    "models": _models,
     "_worker": _worker,
 }

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from nodwyn_tui.cli import output
-from nodwyn_tui.cli.asked import open_command, session_options
+from nodwyn_tui.cli.asked import open_command, positive, positive_int, session_options
 from nodwyn_tui.config.checks import is_pattern
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import StoreError, UsageError
@@ -299,26 +299,10 @@ def _parser() -> argparse.ArgumentParser:
         help="TOOL: GLOB that needs no question, as 'shell: git status'; * is all")  # fmt: skip
     add("--yes", action="store_true", help="mode auto; needs --no-sandbox in this build")
     add("--no-sandbox", action="store_true", help="run commands without a sandbox")
-    add("--max-steps", type=_positive_int, metavar="N", help="requests at most")
-    add("--max-seconds", type=_positive, metavar="N", help="seconds at most")
-    add("--max-cost", type=_positive, metavar="USD", help="US dollars at most")
-    add("--max-tokens", type=_positive_int, metavar="N",
+    add("--max-steps", type=positive_int, metavar="N", help="requests at most")
+    add("--max-seconds", type=positive, metavar="N", help="seconds at most")
+    add("--max-cost", type=positive, metavar="USD", help="US dollars at most")
+    add("--max-tokens", type=positive_int, metavar="N",
         help="tokens read and written at most; one read from the cache counts a tenth")  # fmt: skip
     session_options(parser)
     return parser
-
-
-def _positive(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = 0.0
-    if not 0 < value < float("inf"):
-        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
-    return value
-
-
-def _positive_int(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {text!r}")
-    return int(text)

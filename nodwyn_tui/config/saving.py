@@ -54,7 +54,7 @@ def remove_value(file: Path, path: KeyPath) -> None:
         if not isinstance(node, Mapping) or path[-1] not in node:
             return text
         node.remove(path[-1])  # type: ignore[attr-defined]  # every table of tomlkit has it
-        return _checked(text, document, file, lambda values: _drop_plain(values, path))
+        return _checked(text, document, file, lambda values: _drop_plain(values, path), path[:1])
 
     _save(file, edit)
 
@@ -158,8 +158,11 @@ def _checked(
     document: tomlkit.TOMLDocument,
     file: Path,
     change: Callable[[dict[str, Any]], None],
+    emptied: KeyPath = (),
 ) -> str:
-    """The new text, if another reader finds in it exactly what was there with the one change."""
+    """The new text, if another reader finds in it exactly what was there with the one change. A
+    table that is `emptied` by it may be gone with its last entry: it had no line of its own.
+    """
     expected = tomllib.loads(before)
     change(expected)
     after = tomlkit.dumps(document)
@@ -167,6 +170,9 @@ def _checked(
         found = tomllib.loads(after)
     except ValueError:
         found = {}
+    for key in emptied:
+        if expected.get(key) == {} and key not in found:
+            del expected[key]
     if found != expected:
         raise ConfigError(
             "this change cannot be made without touching something else; edit the file by hand",

@@ -1,5 +1,6 @@
-"""`nodwyn auth`, as a process: keys come by standard input or a terminal, and leave by no way."""
+"""`nodwyn auth`: keys come by standard input or a terminal, and leave by no way."""
 
+import functools
 import json
 import os
 import pty
@@ -9,14 +10,17 @@ import subprocess
 import sys
 import time
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+import keyring
+import keyring.backends.fail
 import pytest
 import tomli_w
 
+from tests.cli.conftest import Nodwyn
 from tests.fakes.chat_server import ChatServer
-from tests.fakes.keyring_file import BACKEND, VARIABLE
+from tests.fakes.keyring_file import BACKEND, VARIABLE, FileRing
 from tests.fakes.script import say
 
 NODWYN = [sys.executable, "-m", "nodwyn_tui"]
@@ -48,32 +52,33 @@ def config(home: Path) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ring(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The keyring's file, for this process and for those that it starts."""
     file = tmp_path / "keyring.json"
     monkeypatch.setenv("PYTHON_KEYRING_BACKEND", BACKEND)
     monkeypatch.setenv(VARIABLE, str(file))
-    return file
+    before = keyring.get_keyring()
+    keyring.set_keyring(FileRing())
+    yield file
+    keyring.set_keyring(before)
 
 
-def auth(*options: str, **more: Any) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*NODWYN, "auth", *options], capture_output=True, text=True, timeout=60, check=False,
-        cwd=ROOT, **{"input": "", **more},
-    )  # fmt: skip
+@pytest.fixture
+def auth(nodwyn: Nodwyn) -> Nodwyn:
+    return functools.partial(nodwyn, "auth")
 
 
-def standings() -> dict[str, dict[str, str]]:
-    done = auth("list", "--json")
-    return {each["server"]: each for each in json.loads(done.stdout)}
+def standings(auth: Nodwyn) -> dict[str, dict[str, str]]:
+    return {each["server"]: each for each in json.loads(auth("list", "--json").stdout)}
 
 
 def test_a_key_is_set_used_listed_and_removed(
-    config: Path, ring: Path, key: str, tmp_path: Path
+    config: Path, ring: Path, key: str, tmp_path: Path, auth: Nodwyn
 ) -> None:
     """SEC-1: from standard input to the server that wants it, and nowhere else."""
     with ChatServer([say("hello")], key=key) as server:
         config.write_text(CONFIG.replace("http://127.0.0.1:9/v1", server.base_url))
-        done = auth("set", "lan", input=f' "{key}"\n')
+        done = auth("set", "lan", given=f' "{key}"\n')
         assert done.returncode == 0, done.stderr
         assert json.loads(ring.read_text()) == {"nodwyn/lan": key}
         assert 'credential = "keyring:lan"' in config.read_text()
@@ -88,7 +93,7 @@ def test_a_key_is_set_used_listed_and_removed(
     assert ran.returncode == 0, ran.stderr
     listed = auth("list")
     assert "keyring:lan" in listed.stdout
-    assert standings()["lan"]["state"] == "there"
+    assert standings(auth)["lan"]["state"] == "there"
     said = done.stdout + done.stderr + ran.stdout + ran.stderr + listed.stdout + config.read_text()
     files = [path.read_bytes() for path in workspace.rglob("*") if path.is_file()]
     assert key not in said
@@ -96,13 +101,13 @@ def test_a_key_is_set_used_listed_and_removed(
     assert auth("remove", "lan").returncode == 0
     assert config.read_text().count("credential") == 0
     assert json.loads(ring.read_text()) == {}
-    assert standings()["lan"]["state"] == "none"
+    assert standings(auth)["lan"]["state"] == "none"
 
 
-def test_saving_a_key_saves_a_key(config: Path, key: str) -> None:
+def test_saving_a_key_saves_a_key(config: Path, key: str, auth: Nodwyn) -> None:
     """C74: the model that leads stays, and nothing else changes; C73 for the server's name."""
     before = tomllib.loads(config.read_text())
-    assert auth("set", "anthropic", input=key).returncode == 0
+    assert auth("set", "anthropic", given=key).returncode == 0
     after = tomllib.loads(config.read_text())
     assert after["servers"].pop("anthropic") == {"credential": "keyring:anthropic"}
     assert after == before
@@ -111,28 +116,28 @@ def test_saving_a_key_saves_a_key(config: Path, key: str) -> None:
 
 
 def test_a_machine_without_a_keyring_keeps_keys_in_files(
-    config: Path, key: str, monkeypatch: pytest.MonkeyPatch
+    config: Path, key: str, auth: Nodwyn
 ) -> None:
-    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
-    refused = auth("set", "lan", input=key)
+    keyring.set_keyring(keyring.backends.fail.Keyring())
+    refused = auth("set", "lan", given=key)
     assert refused.returncode == 2
     assert "auth set SERVER --in file" in refused.stderr
     assert config.read_text() == CONFIG
-    assert auth("set", "lan", "--in", "file", input=key).returncode == 0
+    assert auth("set", "lan", "--in", "file", given=key).returncode == 0
     kept = config.parent / "keys" / "lan"
     assert kept.read_text() == key
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
-    assert standings()["lan"] == {
+    assert standings(auth)["lan"] == {
         "server": "lan", "credential": "file:keys/lan", "state": "there", "detail": "",
     }  # fmt: skip
     kept.chmod(0o644)
-    assert standings()["lan"]["state"] == "unusable"
+    assert standings(auth)["lan"]["state"] == "unusable"
     assert auth("remove", "lan").returncode == 0
     assert not kept.exists()
 
 
 def test_the_list_says_where_each_key_comes_from(
-    config: Path, key: str, monkeypatch: pytest.MonkeyPatch
+    config: Path, key: str, monkeypatch: pytest.MonkeyPatch, auth: Nodwyn
 ) -> None:
     """Never the key, nor what a command is told."""
     monkeypatch.setenv("GROQ_API_KEY", key)
@@ -143,7 +148,7 @@ def test_the_list_says_where_each_key_comes_from(
     }
     value = {"servers": {"vault": vault}}
     config.write_bytes(tomli_w.dumps(value).encode())
-    found = standings()
+    found = standings(auth)
     assert (found["groq"]["credential"], found["groq"]["state"]) == ("env:GROQ_API_KEY", "there")
     assert found["openrouter"]["state"] == "missing"
     assert found["ollama"]["state"] == "none"
@@ -161,15 +166,17 @@ def test_the_list_says_where_each_key_comes_from(
     ],
 )
 def test_what_cannot_be_done_changes_nothing(
-    config: Path, ring: Path, options: tuple[str, ...], given: str, words: str
+    config: Path, ring: Path, auth: Nodwyn, options: tuple[str, ...], given: str, words: str
 ) -> None:
-    done = auth(*options, input=given)
+    done = auth(*options, given=given)
     assert (done.returncode, words in done.stderr) == (2, True), done.stderr
     assert config.read_text() == CONFIG
     assert not ring.exists()
 
 
-def test_a_key_of_the_persons_own_place_stays_there(config: Path, tmp_path: Path) -> None:
+def test_a_key_of_the_persons_own_place_stays_there(
+    config: Path, tmp_path: Path, auth: Nodwyn
+) -> None:
     """`remove` takes out the setting alone."""
     own = tmp_path / "own"
     own.write_text("theirs")

@@ -172,6 +172,18 @@ def test_a_value_is_taken_out(file: Path) -> None:
     assert "# between\nhigh_water = 200" in file.read_text()
 
 
+def test_the_last_entry_of_its_kind_is_taken_out(tmp_path: Path) -> None:
+    """With the table that had no line of its own; one that has stays."""
+    for before in ("", "# mine\n[models]\n"):
+        file = tmp_path / "config.toml"
+        file.write_text(before)
+        set_value(file, ("models", "a.b"), {"server": "ollama", "model": "m"})
+        remove_value(file, ("models", "a.b"))
+        assert tomllib.loads(file.read_text()) == ({"models": {}} if before else {})
+        assert before.strip() in file.read_text()
+        assert load_settings(file, environment_of({})).problems == ()
+
+
 def test_inline_and_dotted_tables_take_a_value(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_text('ui = { theme = "a" }\nwindow.low_water = 5\n')

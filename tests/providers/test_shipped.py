@@ -27,6 +27,11 @@ def test_the_file_that_comes_along_is_sound() -> None:
         assert re.fullmatch(r"[a-z0-9.-]+", entry["host"])
 
 
+def test_the_file_is_as_a_refresh_writes_it() -> None:
+    """So that a refresh changes what it changed, and nothing else."""
+    assert file_text(records_in(OURS), json.loads(OURS)["about"]) == OURS
+
+
 def test_a_model_is_known_by_its_host_and_id() -> None:
     """Never by its name alone: another server's model of that name is another's."""
     shipped = Shipped()

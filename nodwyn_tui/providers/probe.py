@@ -1,0 +1,195 @@
+"""A model tried out: a tiny task of two steps, sent as a real one would be, and what came of it
+(PRV-12). Nothing of it is kept.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from nodwyn_tui.domain.arguments import Malformed, read_arguments
+from nodwyn_tui.domain.deltas import Reply
+from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
+from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, ToolSpec, UserRow
+from nodwyn_tui.errors import ProviderError
+from nodwyn_tui.providers.provider import Provider
+
+Outcome = Literal["yes", "no", "unknown"]
+
+ASK = "Call the tool {tool} once, for the workspace itself. Then answer with the one word it gave."
+RESULT = "marigold"
+AGAIN = "Answer with the one word: marigold."
+
+BYTES_A_TOKEN = 5
+"""Of the padding: no tokenizer makes fewer tokens of plain English."""
+
+_WARM = 4
+"""By how much faster a prompt is read that is in the cache already, where that is all there is to
+tell it by."""
+_UNASKED = frozenset({"reasoning_details"})
+"""Kinds of blocks that go back whatever `keep_reasoning` says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What is sent: the system prompt and the tools of a real session, the tool that is to be
+    called, and the reply cap in tokens.
+    """
+
+    system: str
+    tools: tuple[ToolSpec, ...]
+    tool: str
+    max_output: int
+
+    @property
+    def first(self) -> Request:
+        """The first of the two requests."""
+        ask = UserRow((Text(ASK.format(tool=self.tool)),))
+        return Request(self.system, self.tools, self.max_output, (ask,))
+
+    def second(self, reply: Reply, parameters: Parameters) -> Request:
+        """The one that goes on from a reply, with its reasoning as a session would give it back."""
+        parts = tuple(_kept(_named(reply.parts), parameters))
+        calls = [part for part in parts if isinstance(part, Call)]
+        after: list[Message] = [
+            ToolRow(call.id, call.name, False, (Text(RESULT),)) for call in calls
+        ]
+        rows = (*self.first.messages, AssistantRow(parts or (Text("…"),)))
+        return replace(self.first, messages=(*rows, *(after or [UserRow((Text(AGAIN),))])))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was tried; `detail` says more."""
+
+    what: str
+    outcome: Outcome
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """The replies that came, at most two, and the refusal that ended it, if one did."""
+
+    replies: tuple[Reply, ...]
+    refusal: ProviderError | None = None
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is known now, in the order in which it shows."""
+        return tuple(_findings(self))
+
+
+def padding(tokens: int, nonce: str) -> str:
+    """Text of at least so many tokens, which no cache holds yet: it begins with `nonce`."""
+    lines = [
+        f"\n\nPadding {nonce}: what follows is there to be long, and nothing is asked about it."
+    ]
+    size, number = len(lines[0]), 0
+    while size < tokens * BYTES_A_TOKEN:
+        number += 1
+        lines.append(f"\nLine {number} of the padding says nothing, and stands here to be counted.")
+        size += len(lines[-1])
+    return "".join(lines) if tokens else ""
+
+
+async def probe(
+    provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
+) -> Outcomes:
+    """Sends both requests; nothing is asked twice. A refusal is an outcome."""
+    replies: list[Reply] = []
+    request = trial.first
+    try:
+        replies.append(await _reply(provider, request, model, parameters))
+        request = trial.second(replies[0], parameters)
+        replies.append(await _reply(provider, request, model, parameters))
+    except ProviderError as error:
+        return Outcomes(tuple(replies), error)
+    return Outcomes(tuple(replies))
+
+
+async def _reply(
+    provider: Provider, request: Request, model: ModelRef, parameters: Parameters
+) -> Reply:
+    exchange = provider.stream(request, model, parameters)
+    async with exchange:
+        async for _ in exchange:
+            pass
+    return exchange.reply
+
+
+def _named(parts: Sequence[ReplyPart]) -> Iterator[ReplyPart]:
+    """Every call with an id of its own."""
+    taken: set[str] = set()
+    for number, part in enumerate(parts):
+        if isinstance(part, Call) and (not part.id or part.id in taken):
+            part = replace(part, id=f"call_{number}")  # noqa: PLW2901 - the same call, named
+        taken.add(part.id if isinstance(part, Call) else "")
+        yield part
+
+
+def _kept(parts: Iterator[ReplyPart], parameters: Parameters) -> Iterator[ReplyPart]:
+    for part in parts:
+        unasked = isinstance(part, Block) and part.block not in _UNASKED
+        if not unasked or parameters.keep_reasoning:
+            yield part
+
+
+def _findings(found: Outcomes) -> Iterator[Finding]:
+    refusal, replies = found.refusal, found.replies
+    answered = bool(replies) or (refusal is not None and refusal.status is not None)
+    yield Finding("reachable", "yes" if answered else "no")
+    if not answered:
+        return
+    key = refusal is not None and refusal.kind in {"authentication", "permission"}
+    yield Finding("authorised", "no" if key else "yes")
+    if not replies:
+        return
+    yield _tools(replies[0])
+    yield _thinking(replies)
+    if len(replies) > 1:
+        yield Finding("goes on after a call", "yes", "its reasoning went back as it is set")
+        yield _written(replies[0])
+        yield _read(*replies)
+    elif refusal is not None:
+        yield Finding("goes on after a call", "no")
+
+
+def _tools(reply: Reply) -> Finding:
+    calls = [part for part in reply.parts if isinstance(part, Call)]
+    if not calls:
+        cut = reply.finish == "length"
+        why = "its reply was cut before it called one" if cut else "it answered without a call"
+        return Finding("tools", "no", why)
+    if any(isinstance(read_arguments(call.arguments), Malformed) for call in calls):
+        return Finding("tools", "no", "its call's arguments are no JSON object")
+    return Finding("tools", "yes")
+
+
+def _thinking(replies: Sequence[Reply]) -> Finding:
+    parts = [part for reply in replies for part in reply.parts]
+    tokens = sum(reply.usage.reasoning_tokens or 0 for reply in replies)
+    if any(isinstance(part, Thinking) for part in parts):
+        return Finding("thinking", "yes", "readable")
+    if any(isinstance(part, Block) for part in parts) or tokens:
+        return Finding("thinking", "yes", "opaque")
+    return Finding("thinking", "no")
+
+
+def _written(reply: Reply) -> Finding:
+    written = reply.usage.cache_write_tokens
+    if written is None:
+        return Finding("cache written", "unknown", "not reported")
+    return Finding("cache written", "yes" if written else "no", f"{written:,} tokens")
+
+
+def _read(first: Reply, second: Reply) -> Finding:
+    cached, prompt = second.usage.cached_tokens, second.usage.prompt_tokens
+    if cached is not None:
+        detail = f"{cached:,} tokens" + (f" of {prompt:,}" if prompt else "")
+        return Finding("cache read", "yes" if cached else "no", detail)
+    before, after = first.usage.prompt_eval_ms, second.usage.prompt_eval_ms
+    if before is None or after is None:
+        return Finding("cache read", "unknown", "not reported")
+    detail = f"the prompt was read in {after:,} ms, after {before:,} ms"
+    return Finding("cache read", "yes" if after * _WARM <= before else "no", detail)

@@ -238,6 +238,7 @@ def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
         keep_alive=entry.keep_alive if on_ollama else None,
         think=_think(entry.effort) if on_ollama else None,
         effort=None if on_ollama else entry.effort,
+        summary=entry.summary if provider == "responses" else None,
         dialect=entry.dialect if provider == "openai" else None,
         cache_control=None if entry.cache_control == "off" else entry.cache_control,
         cache_key=None if on_ollama else entry.cache_key,

@@ -136,6 +136,8 @@ def warn_of_idle_settings(
         server = servers[model.server]
         if model.keep_reasoning and server.provider not in KEEPS_REASONING:
             _warn_idle(draft, ("models", name, "keep_reasoning"), server)
+        if model.summary and server.provider != "responses":
+            _warn_idle(draft, ("models", name, "summary"), server)
         asks = _CACHE_ASKS[server.provider]
         if model.cache_control not in asks:
             _warn_idle(draft, ("models", name, "cache_control"), server, " | ".join(asks))

@@ -11,6 +11,7 @@ from nodwyn_tui.domain.recipe import KeepReasoning, Strategy
 
 ProviderName = Literal["ollama", "openai", "responses", "anthropic"]
 CacheControl = Literal["off", "ephemeral", "1h", "12h"]
+Summary = Literal["off", "auto", "concise", "detailed"]
 CacheKey = Literal["session", "header", "off"]
 DialectName = Literal[
     "compatible", "openai", "cerebras", "deepseek", "vllm", "llamacpp", "alternating"
@@ -125,6 +126,7 @@ class ModelSettings(Section):
     cache_key: CacheKey = "session"
     keep_reasoning: KeepReasoning | None = None
     effort: str | None = None
+    summary: Summary | None = None
     images: bool = False
     strategy: Strategy | None = None
     high_water: int | None = Field(None, gt=0)

@@ -182,7 +182,8 @@ class Parameters:
     """Whatever besides the request and the model decides the wire body. Stands outside the digest.
 
     `session_key` is the SHA-256 of the session id, hex; `think` is Ollama's field; `effort` the
-    provider's word; `scopes` what a signed-in person's token was granted, `None` for an API key.
+    provider's word; `scopes` what a signed-in person's token was granted, `None` for an API key;
+    `summary` how much a Responses model tells of its reasoning.
     """
 
     num_ctx: int | None = None
@@ -196,6 +197,7 @@ class Parameters:
     cache_key_header: str | None = None
     keep_reasoning: bool | Literal["latest"] = False
     scopes: tuple[str, ...] | None = field(default=None, metadata={"omit_none": True})
+    summary: str | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

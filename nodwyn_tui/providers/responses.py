@@ -86,10 +86,13 @@ def _reasoning(parameters: Parameters) -> dict[str, Json]:
     models without any refuse to be asked.
     """
     asks: dict[str, Json] = {}
-    if effort := parameters.effort:
+    effort, summary = parameters.effort, parameters.summary
+    if effort:
         asks["effort"] = "none" if effort == "off" else effort
-    if (effort and effort != "off") or parameters.keep_reasoning:
-        asks["summary"] = "auto"
+    if summary is None and (effort not in {None, "off"} or parameters.keep_reasoning):
+        summary = "auto"
+    if summary not in {None, "off"}:
+        asks["summary"] = summary
     if parameters.keep_reasoning is True:
         # Else a model may leave out what it reasoned before the person's last message, and read
         # all behind it anew.
@@ -213,6 +216,7 @@ _SETTINGS: Sequence[tuple[re.Pattern[str], str]] = tuple(
         (r"prompt_cache_key", 'Set cache_key = "header" or "off" for this model'),
         (r"prompt_cache_(?:options|breakpoint)", 'Set cache_control = "off" for this model'),
         (r"max_output_tokens", "Change max_output for this model"),
+        (r"summar", 'Set summary = "off" for this model'),
         (r"reasoning", "Remove effort and keep_reasoning for this model, or change effort"),
         (r"support (?:tools|tool use|function)", "Pick a model that can call tools"),
     )

@@ -36,13 +36,13 @@ def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rigs, "PATIENCE_S", 900.0)
 
 
-def configure(rig: Rig) -> None:
+def configure(rig: Rig, provider: str) -> None:
     with urllib.request.urlopen(f"{SERVER}/models", timeout=30) as answer:
         model = json.load(answer)["data"][0]["id"]
     value = {
         "model": "m",
         "window": {"task_header": ""},  # a small model takes the plain words for a call more often
-        "servers": {"real": {"provider": "openai", "base_url": SERVER}},
+        "servers": {"real": {"provider": provider, "base_url": SERVER}},
         "models": {"m": {"server": "real", "model": model, "max_output": 120}},
     }
     (rig.home / "config.toml").write_bytes(tomli_w.dumps(value).encode())
@@ -59,12 +59,13 @@ async def until_it_calls(rig: Rig) -> None:
     pytest.skip(f"the model called no tool in {TRIES} tries")
 
 
+@pytest.mark.parametrize("provider", ["openai", "responses"])
 async def test_session_with_calls_replays_and_reads_its_cache(
-    rig: Rig, capsys: pytest.CaptureFixture[str]
+    rig: Rig, capsys: pytest.CaptureFixture[str], provider: str
 ) -> None:
     """PERF-5, ENG-26, ENG-28: twelve messages, a resume in the middle, the server's own counts."""
     (rig.workspace / "foo.txt").write_text("alpha\nbeta\n")
-    configure(rig)
+    configure(rig, provider)
     await until_it_calls(rig)
     for number in range(ASKED):
         if number == ASKED // 2:

@@ -513,6 +513,8 @@ def test_tokens_without_a_sign_in_are_left_out(tmp_path: Path) -> None:
         (SERVER + MODEL + 'cache_control = "1h"', []),
         (SERVER + MODEL + 'cache_control = "12h"', ["models.m.cache_control"]),
         (GPT + 'cache_control = "1h"', ["models.m.cache_control"]),
+        (GPT + 'summary = "concise"', []),
+        (SERVER + MODEL + 'summary = "off"', ["models.m.summary"]),
     ],
 )
 def test_setting_that_the_models_protocol_lacks_is_said(

@@ -159,6 +159,24 @@ def test_parts_of_an_item_stay_together() -> None:
     assert reply.usage == Usage(prompt_tokens=30, output_tokens=9)
 
 
+def test_the_stream_of_a_real_llama_cpp() -> None:
+    """PRV-8, C32: no places, items open side by side, and a reply that was cut in the middle of a
+    call's arguments and yet is called complete.
+    """
+    deltas, reply = decode(stream("llamacpp_responses.sse"), decoder())
+    text, whole, broken = reply.parts
+    assert isinstance(text, Text)
+    assert text.text == "".join(d.text for d in deltas if isinstance(d, TextDelta))
+    assert isinstance(whole, Call)
+    assert isinstance(broken, Call)
+    assert (whole.name, whole.arguments) == ("shell", '{"command":"ls -la"}')
+    assert (broken.name, broken.arguments) == ("shell", '{"command":"ls -')
+    assert whole.id != broken.id
+    assert reply.usage == Usage(
+        prompt_tokens=226, cached_tokens=225, output_tokens=64, prompt_eval_ms=77, eval_ms=14139
+    )
+
+
 def test_a_failed_response_is_no_answer() -> None:
     """C20."""
     error = failure(stream("C20_responses.sse"), decoder())

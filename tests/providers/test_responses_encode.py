@@ -168,6 +168,9 @@ def test_reasoning_behind_the_last_call_stands_before_the_results() -> None:
         ({}, None, False),
         ({"effort": "high"}, {"effort": "high", "summary": "auto"}, False),
         ({"effort": "off"}, {"effort": "none"}, False),
+        ({"effort": "high", "summary": "off"}, {"effort": "high"}, False),
+        ({"summary": "detailed"}, {"summary": "detailed"}, False),
+        ({"summary": "off"}, None, False),
         ({"keep_reasoning": "latest"}, {"summary": "auto"}, True),
         ({"keep_reasoning": True}, {"summary": "auto", "context": "all_turns"}, True),
         (
@@ -381,6 +384,7 @@ REMEDIES: list[tuple[ErrorKind, str, str]] = [
     ),
     ("invalid_request", "Unknown parameter: 'reasoning.context'", '"latest"'),
     ("invalid_request", "Unsupported parameter: 'reasoning.effort' is not supported", "effort"),
+    ("invalid_request", "must be verified to generate reasoning summaries", 'summary = "off"'),
     ("invalid_request", "Unknown parameter: 'prompt_cache_key'.", "cache_key"),
     ("invalid_request", "Unknown parameter: 'prompt_cache_options'.", "cache_control"),
     ("invalid_request", "max_output_tokens: below minimum value", "max_output"),

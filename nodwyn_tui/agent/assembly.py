@@ -1,6 +1,7 @@
 """A session put together from its parts: a new one, or one whose log was opened."""
 
-from collections.abc import Callable, Mapping, Sequence
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
@@ -15,6 +16,7 @@ from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
 from nodwyn_tui.agent.session import Parts, Session
+from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
 from nodwyn_tui.config.files import Loaded
@@ -63,8 +65,15 @@ class Rooms:
 class Assembly:
     """Puts a session together from a command, the settings and a target."""
 
-    def __init__(self, rooms: Rooms, loaded: Loaded, emit: Emit) -> None:
+    def __init__(
+        self,
+        rooms: Rooms,
+        loaded: Loaded,
+        find_fallback: Callable[[str], Awaitable[Target | None]],
+        emit: Emit,
+    ) -> None:
         self._rooms, self._loaded, self._emit = rooms, loaded, emit
+        self._find_fallback = find_fallback
 
     def new(self, command: commands.Open, folder: Path, target: Target) -> Session:
         """A new session in `folder`. `BlockedError` where the model's context is too small,
@@ -138,7 +147,8 @@ class Assembly:
         files = WorkspaceFiles(
             Path(command.workspace), [Path(path) for path in command.add_dirs], conversation
         )
-        artifacts = ArtifactFiles(conversation.log.path.parent, self._rooms.redactor)
+        folder = conversation.log.path.parent
+        artifacts = ArtifactFiles(folder, self._rooms.redactor)
         return Session(
             Parts(
                 conversation=conversation,
@@ -149,6 +159,7 @@ class Assembly:
                 clock=self._rooms.clock,
                 state=self._rooms.state,
                 created=created,
+                fallback=Fallback(functools.partial(self._find_fallback, folder.name)),
                 limits=limits_of(command, self._loaded.settings.limits),
                 unsandboxed_auto=command.no_sandbox,
             ),

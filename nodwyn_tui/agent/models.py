@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.connecting import Connector
 from nodwyn_tui.agent.spend import price_of
+from nodwyn_tui.agent.switching import Cold
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
@@ -69,7 +70,7 @@ class Models:
         redactor: Redactor,
         shipped: Shipped,
     ) -> None:
-        self.loaded, self.environment = loaded, environment
+        self.loaded, self.environment, self.clock = loaded, environment, clock
         self.connector = Connector(
             loaded=loaded,
             environment=environment,
@@ -152,6 +153,15 @@ class Models:
             warning,
         )
 
+    async def fallback(self, session: str) -> Target | None:
+        """The model that takes over where another one fails; `None` where none is named. Raises
+        `ConfigError` where it cannot be asked.
+        """
+        name = self.loaded.settings.fallback
+        if not name or self._only is not None:
+            return None
+        return (await self.choose(name, session)).target
+
     def known(self, choice: ModelChoice, listed: ModelFacts) -> ModelFacts:
         """What is known of a model: its price by its entry, all else by its server's listing, or
         by the data that comes along.
@@ -160,26 +170,37 @@ class Models:
         shipped = self.shipped.facts(choice.server.base_url, choice.model.model)
         return own.over(listed).over(shipped)
 
-    async def listed(self, current: str) -> up.ModelsListed:
+    async def listed(self, current: str, prompt_tokens: int = 0) -> up.ModelsListed:
         """Every model the person can pick: configured ones, then what their servers and a local
-        Ollama have, all asked at once.
+        Ollama have, all asked at once. With the tokens of the next prompt each of the others tells
+        what going over to it costs (PRV-14).
         """
         if self._only is not None:
             return up.ModelsListed(models=(up.ModelChoice(name=self._only.name, current=True),))
         entries = self.loaded.settings.models.items()
-        choices = [(name, f"{entry.server} · {entry.model}") for name, entry in entries]
+        found = [
+            (name, f"{each.server} · {each.model}", self._price(each)) for name, each in entries
+        ]
         servers = listed_servers(self.loaded)
         answers = await asyncio.gather(*(self.offered(server) for server in servers))
         for server, answer in zip(servers, answers, strict=True):
             if not isinstance(answer, str):
-                choices += [(f"{server}/{listing.id}", server) for listing in answer]
+                found += [(f"{server}/{each.id}", server, each.facts.price) for each in answer]
+        now = self.clock.now()
         return up.ModelsListed(
             models=tuple(
-                up.ModelChoice(name=name, detail=detail, current=name == current)
-                for name, detail in choices
+                up.ModelChoice(name=name, detail=detail, current=True)
+                if name == current
+                else _other(name, detail, Cold.of(prompt_tokens, price, now))
+                for name, detail, price in found
             ),
             failures=tuple(answer for answer in answers if isinstance(answer, str)),
         )
+
+    def _price(self, entry: ModelSettings) -> Price | None:
+        """What is known of an entry's price without asking its server."""
+        where = self.loaded.servers[entry.server].base_url
+        return _own_price(entry) or self.shipped.facts(where, entry.model).price
 
     async def offered(self, server: str) -> list[ModelListing] | str:
         """A server's listing, or why there is none."""
@@ -202,6 +223,16 @@ class Models:
         if isinstance(listings, str) or not listings:
             return None
         return choose_model(self.loaded, self.environment, f"ollama/{listings[0].id}")
+
+
+def _other(name: str, detail: str, cold: Cold) -> up.ModelChoice:
+    """A model that is not asked now, and what going over to it costs."""
+    return up.ModelChoice(
+        name=name,
+        detail=f"{detail} · {cold}" if cold.tokens else detail,
+        cold_tokens=cold.tokens,
+        cold_usd=cold.cost_usd if cold.tokens else None,
+    )
 
 
 def _own_price(entry: ModelSettings) -> Price | None:

@@ -44,7 +44,9 @@ class Opener:
 
     def __init__(self, household: Household, emit: Emit) -> None:
         self._rooms, self._models, self._emit = household.rooms, household.models, emit
-        self._assembly = Assembly(household.rooms, household.loaded, emit)
+        self._assembly = Assembly(
+            household.rooms, household.loaded, household.models.fallback, emit
+        )
 
     async def open(self, command: commands.Open) -> Found:
         """Opens what a command asks for. Raises what keeps it from being opened."""

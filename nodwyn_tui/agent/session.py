@@ -18,7 +18,7 @@ from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.pages import Pages
-from nodwyn_tui.agent.recipes import resumed_recipe
+from nodwyn_tui.agent.switching import Cold, Fallback, cold, recorded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.transcript import Transcript
@@ -27,7 +27,7 @@ from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.recipe import Strategy
-from nodwyn_tui.errors import BlockedError, NodwynError, StoreError, UsageError
+from nodwyn_tui.errors import BlockedError, NodwynError, ProviderError, StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store import places
@@ -58,6 +58,7 @@ class Parts:
     clock: Clock
     state: Path
     created: bool
+    fallback: Fallback
     limits: Limits = field(default_factory=Limits)
     unsandboxed_auto: bool = False
 
@@ -206,15 +207,7 @@ class Session:
     async def switch_model(self, target: Target) -> None:
         """Asks another model from now on; the recipe is recorded anew with its sizes (ENG-8)."""
         self._compact.let_go()
-        recipe = resumed_recipe(self._conversation.recipe, target, same_model=False)
-        began = self._conversation.began
-        assert began is not None, "a session that is asked has a recipe"
-        self._conversation.append(
-            ev.SessionRecipe(
-                session=began.session, workspace=began.workspace, app=began.app, recipe=recipe
-            ),
-            must=True,
-        )
+        recipe = recorded(self._conversation, target)
         await self._parts.target.provider.aclose()
         self._parts.target = target
         self._emit(
@@ -226,6 +219,15 @@ class Session:
             )
         )
         self.tell_meter()
+
+    def cold(self, target: Target) -> Cold:
+        """What going over to a model costs."""
+        return cold(self._conversation, target, self._parts.clock.now())
+
+    @property
+    def prompt_tokens(self) -> int:
+        """What the next request has, by the estimate; 0 where nothing was said yet."""
+        return self._conversation.window().estimate if self.spoken else 0
 
     def clear(self) -> None:
         """A new window; what stood before stays in the log and is sent no more."""
@@ -330,6 +332,7 @@ class Session:
             self._waiting,
             self._loaded,
             parts.limits,
+            self._take_over,
         )
         try:
             ending = await turn.run()
@@ -342,6 +345,15 @@ class Session:
         self._tell_end(ending)
         if ending.why == "done":
             self._send_waiting()
+
+    async def _take_over(self, asker: Asker, error: ProviderError) -> bool:
+        """The fallback goes on where the model failed for good; whether it does (PRV-14)."""
+        parts = self._parts
+        target = await parts.fallback.take_over(
+            self._conversation, parts.target, error, parts.clock.now(), self.switch_model
+        )
+        asker.target = target or asker.target
+        return target is not None
 
     async def _compacting(self, wish: str) -> None:
         """A handover note on its way; what was typed meanwhile waits until it is settled."""

@@ -1,6 +1,7 @@
 """The turn loop: ask, run the calls, ask again, until the model is done or something ends it."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from nodwyn_tui.agent.admission import too_long
@@ -15,7 +16,7 @@ from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
-from nodwyn_tui.errors import StoreError
+from nodwyn_tui.errors import ProviderError, StoreError
 
 SAME_FAILURES = 3
 """How often the same failing call is answered before the model is told; twice that ends the run."""
@@ -37,11 +38,12 @@ class Turn:
         waiting: Waiting,
         loaded: LoadedContext,
         limits: Limits,
+        take_over: Callable[[Asker, ProviderError], Awaitable[bool]],
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
         self._compaction = compaction
         self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
-        self._loaded = loaded
+        self._loaded, self._take_over = loaded, take_over
         self._failures: dict[tuple[str, str], int] = {}
         self._cuts = 0
 
@@ -66,7 +68,7 @@ class Turn:
                 steps += asked
                 if ending := self._over_limit(steps):
                     return ending
-            answer = await self._asker.ask()
+            answer = await self._answer()
             steps += 1
             if steps == 1:
                 await self._look_at_load()
@@ -78,6 +80,15 @@ class Turn:
             told = self._tell_steers()
             if not answer.calls and not told:
                 return _ending_of(answer)
+
+    async def _answer(self) -> Answer:
+        """The model's, else that of the one which takes over from it."""
+        try:
+            return await self._asker.ask()
+        except ProviderError as error:
+            if not await self._take_over(self._asker, error):
+                raise
+        return await self._asker.ask()
 
     async def _look_at_load(self) -> None:
         if remark := await self._loaded.remark(self._asker.target):

@@ -181,6 +181,9 @@ class Worker:
         found = await self._home.models.choose(name, self._session.name)
         if found.target is None:
             raise ConfigError(self._home.models.setup())
+        if self._session.spoken and found.target.ref.name != self._session.model:
+            text = f"{found.target.ref.name} {self._session.cold(found.target)}"
+            self._back.emit(up.Notice(level="info", text=text))
         await self._session.switch_model(found.target)
         if found.warning:
             self._back.emit(up.Notice(level="warning", text=found.warning))
@@ -192,7 +195,8 @@ class Worker:
 
     async def _listed(self) -> None:
         current = self._session.model if self._session else ""
-        self._back.emit(await self._home.models.listed(current))
+        prompt = self._session.prompt_tokens if self._session else 0
+        self._back.emit(await self._home.models.listed(current, prompt))
 
     def _save_draft(self, text: str) -> None:
         """Keeps the prompt; a disk that refuses is told of once, not at every key."""

@@ -26,7 +26,6 @@ _TAKEN_HEADERS = frozenset(
 )
 
 _LATER: Mapping[KeyPath, tuple[object, ...]] = {
-    ("fallback",): ("",),
     ("models", "*", "images"): (False,),
     ("models", "*", "strategy"): BUILT_STRATEGIES,
     ("models", "*", "fresh"): ("auto", "off"),

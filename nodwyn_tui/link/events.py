@@ -268,11 +268,16 @@ class ModelChanged(Record):
 
 
 class ModelChoice(Record):
-    """A model the person can pick: `name` is what `SwitchModel` takes."""
+    """A model the person can pick: `name` is what `SwitchModel` takes. `cold_tokens` are what its
+    next request would read anew, `cold_usd` what that costs (`None` where unknown); `detail` says
+    so too.
+    """
 
     name: str
     detail: str = ""
     current: bool = False
+    cold_tokens: int = 0
+    cold_usd: float | None = None
 
 
 class ModelsListed(Record):

@@ -58,13 +58,15 @@ class Prediction:
     """Tokens that the cache should hold (`None` on a session's first request), the event that
     ended the identical part (`None`: the earlier request is a whole prefix of this one), and how
     many pieces the cache should hold. `rewritten` is there where such a template, which is not
-    known of yet, would change that.
+    known of yet, would change that. `counted` says that the tokens are a share of what the server
+    itself counted: only then does a lower count of its own mean anything.
     """
 
     cached: int | None
     ended_by: str | None
     pieces: int = 0
     rewritten: Rewritten | None = None
+    counted: bool = False
 
 
 def predict(earlier: Sequence[Sent], new: New, watch: Watch, cache: Cache) -> Prediction:
@@ -93,7 +95,7 @@ def leaves_thinking_out(prediction: Prediction, usage: Usage) -> bool:
     prompt that was only added to got shorter, by no more than there was of it.
     """
     was, now, rewritten = prediction.cached, usage.prompt_tokens, prediction.rewritten
-    if not (was and now and rewritten) or prediction.ended_by is not None:
+    if not (was and now and rewritten and prediction.counted) or prediction.ended_by is not None:
         return False
     return 0 < was - now <= rewritten.gone * COUNTED_OFF
 
@@ -104,7 +106,8 @@ def _compared(best: Sent, new: New, watch: Watch, alike: Sequence[Sent]) -> Pred
     if held < best.prompt.pieces:
         ended_by = TRIM if held == new.trimmed else watch.ended(best.seq, new.withheld)
         ended_by = ended_by or ("parameter_switch" if held < HEAD else TRIM)
-    return Prediction(best.tokens_of(held), ended_by, held, _rewritten(best, new, held, alike))
+    rewritten = _rewritten(best, new, held, alike)
+    return Prediction(best.tokens_of(held), ended_by, held, rewritten, counted=best.counted)
 
 
 def _rewritten(best: Sent, new: New, held: int, alike: Sequence[Sent]) -> Rewritten | None:

@@ -38,8 +38,8 @@ class Prompt:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
     """A request that went out. `tokens` is what its reply reported for the prompt, else the
-    estimate; `at` is when the reply was recorded; `aside` says that it asked for a handover note,
-    in a message that may be taken back.
+    estimate, and `counted` tells which; `at` is when the reply was recorded; `aside` says that it
+    asked for a handover note, in a message that may be taken back.
     """
 
     seq: int
@@ -48,6 +48,7 @@ class Sent:
     parameters: Parameters
     prompt: Prompt
     tokens: int
+    counted: bool
     at: str = ""
     aside: bool = False
 
@@ -95,6 +96,7 @@ def sent(event: LlmRequest, prompt: Prompt, reported: int | None, at: str = "") 
         parameters=event.parameters,
         prompt=prompt,
         tokens=reported or event.estimate,
+        counted=bool(reported),
         at=at,
         aside=event.purpose == "handover",
     )

@@ -64,6 +64,23 @@ async def test_esc_during_an_approval_closes_it(rig: Rig) -> None:
     assert all("before it ran" in result.text for result in rig.of(ev.ToolResult))
 
 
+async def test_a_count_below_an_estimate_is_no_cut_prompt(rig: Rig) -> None:
+    """PRV-7: a reply that was stopped reported nothing; what stands in for that proves nothing."""
+    slow = say("one word after another " * 60, thinking="hm " * 40, pause=0.02)
+    with ChatServer([slow, say("fine"), say("fine")]) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="start " * 400))
+        await rig.until(up.ReplyPiece, lambda piece: piece.kind == "text")
+        rig.tell(commands.Interrupt())
+        await rig.until(up.RunEnded)
+        await rig.ask("again")
+    [_, reply] = rig.of(ev.LlmResponse)
+    assert reply.usage.prompt_tokens
+    assert reply.usage.prompt_tokens < rig.of(ev.LlmRequest)[0].estimate
+    assert rig.of(ev.Note) == []
+
+
 async def test_esc_while_arguments_stream_drops_the_half_made_call(rig: Rig) -> None:
     """C09, AGT-3: the text so far is kept and marked."""
     gate = threading.Event()

@@ -394,7 +394,28 @@ async def test_what_waits_after_a_stop_is_explained() -> None:
         assert "your next message" not in stage.text()
         stage.backend.tell(up.RunEnded(why="interrupted"))
         await settled(pilot)
-        assert "next then this  goes with your next message" in stage.text()
+        assert "next then this  goes with your next message · ↑ edits it" in stage.text()
+
+
+async def test_of_many_that_wait_the_first_and_the_last_are_seen() -> None:
+    """AGT-4: the last one is what ↑ takes back."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.backend.tell(up.RunStarted(run=1), up.Queued(texts=("one", "two", "three")))
+        await settled(pilot)
+        assert [row.strip() for row in stage.text().split("\n")[14:17]] == [
+            "next one",
+            "two",
+            "three  ↑ edits it",
+        ]
+        stage.backend.tell(up.Queued(texts=("one", "two", "three", "four", "five")))
+        await settled(pilot)
+        assert [row.strip() for row in stage.text().split("\n")[14:17]] == [
+            "next one",
+            "… 3 more",
+            "five  ↑ edits it",
+        ]
 
 
 async def test_help_scrolls_and_goes() -> None:

@@ -77,6 +77,15 @@ async def test_a_command_typed_in_one_burst_is_that_command() -> None:
         assert stage.app.screen is stage.screen
 
 
+async def test_a_message_that_came_back_is_not_its_own_predecessor() -> None:
+    stage = Stage(replace(OPENED, history=("one", "two")))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.screen.prompt.put_back(["two"])
+        await press(pilot, "up")
+        assert stage.screen.prompt.text == "one"
+
+
 async def test_older_messages_wait_at_the_upper_edge() -> None:
     stage = Stage(replace(OPENED, history=("one", "two\nlines")))
     async with stage.app.run_test() as pilot:

@@ -115,24 +115,26 @@ class QueueBar(Bar):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.texts: tuple[str, ...] = ()
-        self._running = True
+        self._in_run = True
 
     def show(self, texts: tuple[str, ...], *, running: bool) -> None:
         """What waits, and whether a run goes on."""
-        if (texts, running) != (self.texts, self._running):
-            self.texts, self._running = texts, running
+        if (texts, running) != (self.texts, self._in_run):
+            self.texts, self._in_run = texts, running
             self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
-        for n, text in enumerate(self.texts[:_MOST_ROWS]):
-            more = len(self.texts) - _MOST_ROWS
-            tail = f"  and {more} more" if n == _MOST_ROWS - 1 and more > 0 else ""
-            if n == 0 and not self._running:
-                tail = "  goes with your next message"
-            elif n == len(self.texts) - 1:
-                tail = "  ↑ edits it"
-            head = Span(" next " if n == 0 else "      ", "accent")
-            body = cut([Span(one_line(text))], width - 7 - len(tail))
+        first, last = 0, len(self.texts) - 1
+        for n in range(first, last + 1):
+            if first < n < last and last >= _MOST_ROWS:
+                if n == first + 1:
+                    yield (Span(" " * 6), Span(f"… {last - 1} more", "dim"))
+                continue
+            tails = ["goes with your next message"] * (n == first and not self._in_run)
+            tails += ["↑ edits it"] * (n == last)
+            tail = f"  {' · '.join(tails)}" if tails else ""
+            head = Span(" next " if n == first else " " * 6, "accent")
+            body = cut([Span(one_line(self.texts[n]))], width - 7 - len(tail))
             yield (head, *body, Span(tail, "dim"))
 
     def on_click(self, event: events.Click) -> None:

@@ -18,9 +18,12 @@ class Recall:
 
     def step(self, step: int, written: str) -> str | None:
         """The message before (-1) or after (1) the one shown; `None` where there is none. From
-        `written`, what stands in the prompt, one comes back to it after the newest.
+        `written`, what stands in the prompt, one comes back to it after the newest; a newest that
+        is the same, since it was taken back, is passed over.
         """
         count = len(self._older)
+        if self._at is None and count and self._older[-1] == written:
+            count -= 1
         at = (count if self._at is None else self._at) + step
         if not 0 <= at <= count or (self._at is None and step > 0):
             return None

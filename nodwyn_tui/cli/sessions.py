@@ -17,6 +17,7 @@ from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import places
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.sessions import SessionFacts, list_sessions
+from nodwyn_tui.system.clock import moment
 
 LONGEST_TITLE = 200
 
@@ -90,10 +91,14 @@ def _list(workspace: Path, *, as_json: bool) -> None:
     if as_json:
         output.json_line([_value(facts) for facts in found])
         return
+    if not found:
+        output.tell("no session here yet")
+        return
+    output.show(f"{'session':<25}  {'last used':<16}  {'events':>6}  title")
     for facts in found:
         title = " ".join((facts.title or facts.first_message or "(nothing said)").split())
-        at = facts.last_at[:16].replace("T", " ")
-        output.show(f"{facts.id}  {at}  {facts.count:>6}  {title[:70]}")
+        at = _local(facts.last_at)
+        output.show(f"{facts.id:<25}  {at}  {facts.count:>6}  {title[:70]}")
 
 
 def _value(facts: SessionFacts) -> dict[str, object]:
@@ -113,8 +118,34 @@ def _show(reference: str, *, as_json: bool) -> None:
         output.json_line(value)
         return
     for name, found in value.items():
-        text = ", ".join(found) if isinstance(found, list) else found
-        output.show(f"{name.replace('_', ' '):<15} {'unknown' if text is None else text}")
+        output.show(f"{name.removesuffix('_usd').replace('_', ' '):<15} {_for_eyes(name, found)}")
+
+
+def _for_eyes(name: str, value: object) -> str:
+    """A fact of `facts_of` as it is read; in JSON it stands as it is."""
+    match name, value:
+        case "title", None:
+            return "none; nodwyn sessions rename gives one"
+        case _, None:
+            return "unknown"
+        case (("began" | "last_event"), str()):
+            return _local(value)
+        case "cache_rate", float():
+            return f"{value:.1%}"
+        case "cost_usd", float():
+            return f"${value:,.4f}"
+        case _, int():
+            return f"{value:,}"
+        case _, list():
+            return ", ".join(map(str, value))
+        case _:
+            return str(value)
+
+
+def _local(at: str) -> str:
+    """A log's time to the minute, by the clock on the wall."""
+    found = moment(at)
+    return f"{found.astimezone():%Y-%m-%d %H:%M}" if found else f"{'unknown':<16}"
 
 
 def facts_of(facts: Facts) -> dict[str, object]:

@@ -1,7 +1,9 @@
 """`nodwyn sessions`: facts, export, title, removal, repair."""
 
 import json
+import os
 import subprocess
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +39,26 @@ def test_show_tells_the_facts_of_a_session(log: Path) -> None:
     assert (value["requests"], value["runs"], value["models"]) == (2, 1, ["m"])
     assert value["prompt_tokens"] > 0
     assert value["cost_usd"] > 0
-    assert "cache rate" in sessions("show", str(log)).stdout
+
+
+def test_show_and_list_are_for_eyes(log: Path) -> None:
+    """Figures are rounded, times are those of the clock on the wall, columns have names."""
+    more = {"env": {**os.environ, "TZ": "UTC-5"}}
+    value = json.loads(sessions("show", str(log), "--json").stdout)
+    told = sessions("show", str(log), **more).stdout
+    shown = dict(line.split(None, 1) for line in told.splitlines())
+    began = datetime.fromisoformat(value["began"]) + timedelta(hours=5)
+    assert shown["began"] == f"{began:%Y-%m-%d %H:%M}"
+    assert shown["cost"] == f"${value['cost_usd']:.4f}"
+    assert shown["cache"] == f"rate      {value['cache_rate']:.1%}"
+    assert shown["title"].startswith("none")
+    listing = sessions("list", "--workspace", str(log.parents[3]), **more)
+    head, row = listing.stdout.splitlines()
+    used = datetime.fromisoformat(value["last_event"]) + timedelta(hours=5)
+    assert head.split() == ["session", "last", "used", "events", "title"]
+    assert head.index("last used") == row.index(f"{used:%Y-%m-%d %H:%M}")
+    assert head.index("title") == row.index("what is here?")
+    assert sessions("list", "--workspace", str(log.parent)).stderr == "no session here yet\n"
 
 
 def test_export_holds_the_whole_conversation(log: Path) -> None:

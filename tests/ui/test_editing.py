@@ -165,7 +165,7 @@ async def test_escape_twice_takes_the_last_message_back_into_the_prompt() -> Non
         assert "files stay as they are" in " ".join(on.text().split())
         await press(pilot, "f2")
         await settled(pilot)
-        assert f"nodwyn sessions show {OPENED.session}" in " ".join(on.text().split())
+        assert f"nodwyn replay {OPENED.session}" in " ".join(on.text().split())
 
 
 async def test_escape_twice_again_offers_earlier_messages() -> None:

@@ -81,6 +81,15 @@ def test_an_entry_says_where_it_stands(state: up.EntryState, word: str) -> None:
         assert word in shown(replace(made, state=state))[0]
 
 
+def test_a_note_in_the_window_says_where_it_stands_too() -> None:
+    """A handover note that was undone; a remark to the person alone is never there."""
+    note = replace(entry(1, "note", "Go on with the test."), title="the handover note")
+    undone = shown(replace(note, state="outside"))
+    assert undone[0].split() == ["·", "the", "handover", "note", "outside"]
+    assert shown(note)[0] == "· the handover note"
+    assert shown(replace(entry(1, "note", "a remark"), state="outside")) == ["· a remark"]
+
+
 def test_a_body_that_is_not_here_yet_shows_its_preview() -> None:
     made = replace(TALK[-1], body=None)
     assert shown(made)[0].startswith("  The path is joined by hand")

@@ -41,8 +41,8 @@ REWOUND = (
 )
 FOR_GOOD = (
     "A rewind is not taken back: the next message goes on from there. The log keeps what was"
-    " rewound; `nodwyn sessions show {session}` prints it, `nodwyn sessions export {session}` gives"
-    " it as Markdown."
+    " rewound; `nodwyn replay {session}` prints it, `nodwyn sessions export {session}` gives it as"
+    " Markdown."
 )
 
 

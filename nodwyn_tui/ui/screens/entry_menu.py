@@ -8,9 +8,16 @@ from textual.containers import Container
 from textual.screen import ModalScreen
 
 from nodwyn_tui.domain.words import WindowAction
-from nodwyn_tui.link.events import EditPriced, Entry
+from nodwyn_tui.link.events import EditPriced, Entry, EntryKind
 from nodwyn_tui.ui.widgets.options import Options
 from nodwyn_tui.ui.widgets.visible import one_line
+
+_WORDS: dict[EntryKind, str] = {
+    "user": "your message",
+    "assistant": "the reply",
+    "thinking": "the thinking",
+    "plan": "the plan",
+}
 
 
 class EntryMenu(ModalScreen[WindowAction | None]):
@@ -61,6 +68,6 @@ def title_of(entry: Entry) -> str:
     """An entry in a few words."""
     if entry.kind == "call":
         return one_line(entry.title)
-    words = {"user": "your message", "assistant": "the reply", "thinking": "the thinking"}
-    said = one_line(entry.preview)
-    return words.get(entry.kind, entry.kind) + (f": {said}" if said else "")
+    said = one_line(entry.preview or entry.title)
+    word = _WORDS.get(entry.kind, "")
+    return f"{word}: {said}" if word and said else word or said

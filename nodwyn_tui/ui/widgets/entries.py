@@ -176,7 +176,10 @@ def _error(view: View, width: int) -> Iterator[Line]:
 def _marked(view: View, width: int, mark: Span, role: str) -> Iterator[Line]:
     title = f"{view.entry.title}\n" if view.entry.title else ""
     lines = list(_text(title + _said(view), width, role))
-    lines[0] = lines[0]._replace(spans=(mark, *lines[0].spans[1:]))
+    head = (mark, *lines[0].spans[1:])
+    # What is told the person alone has no title, and never stands in the window.
+    head = spread(head, _state(view.entry), width) if title else head
+    lines[0] = lines[0]._replace(spans=head)
     yield from _folded(lines, view, width)
 
 

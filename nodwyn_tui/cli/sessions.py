@@ -124,22 +124,21 @@ def _show(reference: str, *, as_json: bool) -> None:
 def _for_eyes(name: str, value: object) -> str:
     """A fact of `facts_of` as it is read; in JSON it stands as it is."""
     match name, value:
-        case "title", None:
-            return "none; nodwyn sessions rename gives one"
         case _, None:
-            return "unknown"
+            shown = "none; nodwyn sessions rename gives one" if name == "title" else "unknown"
         case (("began" | "last_event"), str()):
-            return _local(value)
+            shown = _local(value)
         case "cache_rate", float():
-            return f"{value:.1%}"
+            shown = f"{value:.1%}"
         case "cost_usd", float():
-            return f"${value:,.4f}"
+            shown = f"${value:,.4f}"
         case _, int():
-            return f"{value:,}"
+            shown = f"{value:,}"
         case _, list():
-            return ", ".join(map(str, value))
+            shown = ", ".join(map(str, value))
         case _:
-            return str(value)
+            shown = str(value)
+    return shown
 
 
 def _local(at: str) -> str:

@@ -137,7 +137,9 @@ def _set(found: Configured, name: str, kept: str) -> None:
 
 
 def _keep(found: Configured, name: str, place: str, secret: str, credential: str) -> None:
-    """Both, or neither where the settings cannot be saved."""
+    """Both, or neither where the settings cannot be saved. What was kept for it elsewhere before
+    goes.
+    """
     keychain = found.credentials.keychain
     was_there = bool(keychain.read(place))
     keychain.keep(place, secret)
@@ -147,6 +149,9 @@ def _keep(found: Configured, name: str, place: str, secret: str, credential: str
         if not was_there:
             keychain.forget(place)
         raise
+    before = _own_places(name).get(found.server(name).credential, place)
+    if before != place:
+        keychain.forget(before)
 
 
 async def _sign_in(found: Configured, name: str, kept_in: str) -> None:
@@ -184,9 +189,7 @@ def _remove(found: Configured, name: str) -> None:
     person keeps elsewhere is theirs.
     """
     credential = found.server(name).credential
-    places = {own_place(kind, name): own_place(kind, name) for kind in KEPT_IN}
-    tokens = (own_place(kind, f"{name}.tokens") for kind in KEPT_IN)
-    own = (places | {f"{OAUTH}{place}": place for place in tokens}).get(credential, "")
+    own = _own_places(name).get(credential, "")
     gone = bool(own) and found.credentials.keychain.forget(own)
     _take_out(found, name)
     if gone:
@@ -198,6 +201,13 @@ def _remove(found: Configured, name: str) -> None:
         output.tell(f"{name} has its key elsewhere ({kind}:…), where it is still")
     else:
         output.tell(f"{name} had no key")
+
+
+def _own_places(name: str) -> dict[str, str]:
+    """Where this program keeps what belongs to a server, by the credential that names it."""
+    places = {own_place(kind, name): own_place(kind, name) for kind in KEPT_IN}
+    tokens = (own_place(kind, f"{name}.tokens") for kind in KEPT_IN)
+    return places | {f"{OAUTH}{place}": place for place in tokens}
 
 
 def _take_out(found: Configured, name: str) -> None:

@@ -13,7 +13,6 @@ from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link.commands import Open
-from nodwyn_tui.wiring import assemble
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +47,8 @@ def config_option(parser: argparse.ArgumentParser) -> None:
 
 def household(config_file: str) -> Household:
     """What a command that asks servers needs; tells what is wrong in the settings."""
+    from nodwyn_tui.wiring import assemble
+
     made = assemble(Open(workspace=str(Path.cwd()), config_file=config_file))
     for problem in made.loaded.problems:
         output.tell(f"warning: {problem.text}")

@@ -19,7 +19,8 @@ MESSAGE_LIMIT = 600
 DETAIL_LIMIT = 4096
 
 REMEDIES: Mapping[ErrorKind, str] = {
-    "authentication": "Check the key that the server's credential names",
+    "authentication": "Check the key that the server's credential names; `nodwyn auth set {server}`"
+    " keeps another one",
     "permission": "Check the account's rights and credit at the provider",
     "not_found": "Check the model's id and the server's base_url; /model lists what servers offer",
     "rate_limit": "Wait a while, or pick another model with /model",

@@ -136,6 +136,16 @@ def test_a_machine_without_a_keyring_keeps_keys_in_files(
     assert not kept.exists()
 
 
+def test_a_key_that_moves_is_not_left_behind(
+    config: Path, ring: Path, key: str, auth: Nodwyn
+) -> None:
+    """SEC-1: of this program's own places one holds it; the person's own are left alone."""
+    for kept in ("keyring", "file", "keyring"):
+        assert auth("set", "lan", "--in", kept, given=key).returncode == 0
+        there = [key in path.read_text() for path in (config.parent / "keys").glob("*")]
+        assert (any(there), key in ring.read_text()) == (kept == "file", kept == "keyring")
+
+
 def test_the_list_says_where_each_key_comes_from(
     config: Path, key: str, monkeypatch: pytest.MonkeyPatch, auth: Nodwyn
 ) -> None:

@@ -1,5 +1,6 @@
 """The sheet of `/compact`: read, edited, accepted, dropped (TUI-15)."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.screens.compaction_sheet import CompactionSheet
+from nodwyn_tui.ui.screens.stage import QUIET_S
 from nodwyn_tui.ui.widgets.compaction_facts import CompactionFacts
 from nodwyn_tui.ui.widgets.lines import Line, plain
 from tests.ui import scenes
@@ -53,6 +55,37 @@ async def test_the_command_asks_and_the_sheet_shows_what_came() -> None:
         assert "4.3k" in text
         assert "The person wants the login test to pass" in text
         assert "Enter accepts it" in text
+
+
+async def test_the_sheet_never_takes_the_keyboard_from_somebody_who_writes() -> None:
+    """Their Enter would accept a note unseen."""
+    stage = Stage(*scenes.conversation())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"now")
+        stage.backend.tell(up.CompactionStarted(), scenes.OFFER)
+        await settled(pilot)
+        await press(pilot, *" tidy")
+        assert stage.screen.prompt.text == "now tidy"
+        await asyncio.sleep(QUIET_S + 0.1)
+        await shown(pilot, stage)
+        assert told(stage) == []
+        assert stage.screen.prompt.text == "now tidy"
+
+
+async def test_a_message_that_is_sent_first_has_the_sheet_not_come() -> None:
+    stage = Stage(*scenes.conversation())
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"now")
+        stage.backend.tell(up.CompactionStarted(), scenes.OFFER)
+        await settled(pilot)
+        await press(pilot, "enter")
+        stage.backend.tell(up.RunStarted(run=2))
+        await asyncio.sleep(QUIET_S + 0.1)
+        await settled(pilot)
+        assert stage.app.screen is stage.screen
+        assert told(stage) == []
 
 
 async def test_accepted_as_it_stands() -> None:

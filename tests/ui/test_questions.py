@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from nodwyn_tui.ui.screens.asking import QUIET_S
+from nodwyn_tui.ui.screens.stage import QUIET_S
 from nodwyn_tui.ui.widgets.transcript import GUARD_S
 from tests.ui import scenes
 from tests.ui.backend import Stage, press, settled

@@ -4,10 +4,8 @@ from functools import partial
 
 from nodwyn_tui.link import commands
 from nodwyn_tui.ui.screens.commanding import Commanding
+from nodwyn_tui.ui.screens.stage import QUIET_S
 from nodwyn_tui.ui.widgets.transcript import Transcript
-
-QUIET_S = 1.0
-"""A question takes the keyboard once nothing has been typed for so long."""
 
 
 class Asking(Commanding):

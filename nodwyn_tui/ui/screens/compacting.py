@@ -2,13 +2,14 @@
 it.
 """
 
+from functools import partial
 from typing import assert_never
 
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.screens.compaction_sheet import CompactionSheet
-from nodwyn_tui.ui.screens.stage import Stage
+from nodwyn_tui.ui.screens.stage import QUIET_S, Stage
 from nodwyn_tui.ui.widgets.activity import Doing
 
 UNDO = "undo"
@@ -18,6 +19,8 @@ class Compacting(Stage):
     """Shows the sheet while a note is on offer."""
 
     _note_sheet: CompactionSheet | None = None
+    _offer: up.CompactionOffered | None = None
+    """A note that came while the person was writing."""
 
     def compact(self, wish: str) -> None:
         """Ask for a note, or undo the latest compaction."""
@@ -32,8 +35,10 @@ class Compacting(Stage):
                 self.activity.do(Doing("asks for a handover note"))
             case up.CompactionOffered():
                 self.activity.end()
-                self._show_note(event)
+                self._offer = event
+                self._offer_note(event, message.time)
             case up.CompactionEnded(text=text, level=level):
+                self._offer = None
                 self.activity.end()
                 self.tell(level, text)
             case _:
@@ -44,8 +49,24 @@ class Compacting(Stage):
         """Another session, or another worker: what was on offer is no more."""
         self._put_note_away()
 
+    def on_run_news(self, message: news.RunNews) -> None:
+        """A message was sent: the note that was on its way is of an earlier window."""
+        if isinstance(message.event, up.RunStarted):
+            self._offer = None
+
     def on_worker_lost(self, _message: news.WorkerLost) -> None:
         self._put_note_away()
+
+    def _offer_note(self, offer: up.CompactionOffered, now: float) -> None:
+        """Show a note, unless it is on offer no more; its keys are not for somebody who writes."""
+        wait = QUIET_S - (now - self.prompt.last_key) if self.prompt.text else 0
+        if offer is not self._offer:
+            return
+        if wait > 0:
+            self.set_timer(wait, partial(self._offer_note, offer, now + wait))
+        else:
+            self._offer = None
+            self._show_note(offer)
 
     def _show_note(self, offer: up.CompactionOffered) -> None:
         self._put_note_away()
@@ -60,6 +81,7 @@ class Compacting(Stage):
             )
 
     def _put_note_away(self) -> None:
+        self._offer = None
         sheet, self._note_sheet = self._note_sheet, None
         if sheet is not None and sheet.is_attached:
             sheet.dismiss(None)

@@ -30,6 +30,8 @@ from nodwyn_tui.ui.widgets.too_small import LEAST, TooSmall
 from nodwyn_tui.ui.widgets.transcript import Transcript
 
 Level = Literal["info", "warning", "error"]
+QUIET_S = 1.0
+"""What wants an answer takes the keyboard once nothing has been typed for so long."""
 LOW = 20
 """Rows; below it the meter has no bar and the prompt no frame."""
 

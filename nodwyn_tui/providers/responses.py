@@ -89,9 +89,9 @@ def _reasoning(parameters: Parameters) -> dict[str, Json]:
     effort, summary = parameters.effort, parameters.summary
     if effort:
         asks["effort"] = "none" if effort == "off" else effort
-    if summary is None and (effort not in {None, "off"} or parameters.keep_reasoning):
+    if summary is None and ((effort and effort != "off") or parameters.keep_reasoning):
         summary = "auto"
-    if summary not in {None, "off"}:
+    if summary and summary != "off":
         asks["summary"] = summary
     if parameters.keep_reasoning is True:
         # Else a model may leave out what it reasoned before the person's last message, and read

@@ -178,7 +178,9 @@ class Asker:
         conversation, target = self._conversation, self.target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
         exchange = target.provider.stream(window.request, target.ref, target.parameters)
-        if gone := self._loop.stale(window.entries, target.ref.server):
+        gone = self._loop.stale(window.entries, target.ref.server)
+        # Where only the latest reply's goes back, an earlier one's leaves as it should.
+        if gone and conversation.recipe.keep_reasoning != "latest":
             conversation.append(ev.Note(text=gone, audience="person", why=REASONING))
         prediction, prompt = conversation.forecast.predict(window, target, shape, self._clock.now())
         request, *_ = conversation.append(

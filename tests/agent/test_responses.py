@@ -92,6 +92,7 @@ async def test_tool_loop_with_reasoning(
         assert context == ("all_turns" if keep is True else None)
         replies = [i for i in body["input"] if i["type"] == "message" and i["role"] == "assistant"]
         assert all(item["phase"] in {"commentary", "final_answer"} for item in replies)
+    assert rig.of(ev.Note) == [], "reasoning that leaves with the next reply is as it should be"
     logged = [part for reply in rig.of(ev.LlmResponse) for part in reply.parts]
     assert sum(isinstance(part, Block) for part in logged) == (9 if keep else 0)
     assert next(part for part in logged if isinstance(part, Thinking)).text == "Step 1: \n\na plan."

@@ -80,7 +80,7 @@ class Asker:
     @property
     def share(self) -> float:
         """The server's own count of a prompt over our estimate of it, at most so far."""
-        return self._conversation.forecast.calibration(self.target.ref.origin)
+        return self._conversation.ledger.facts.calibration(self.target.ref.origin)
 
     @property
     def room(self) -> int:

@@ -110,7 +110,6 @@ class CompactCommand:
             self._offer_again(replace(offer, made=made), str(error))
             return
         self._offer = None
-        self._compaction.wait_for_growth()
         self._end(TAKEN, taken=True)
 
     def drop(self) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.bodies import text_of
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.growth import FAILED
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
@@ -44,13 +45,11 @@ class Compaction:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._not_before = 0
-        """Tokens that the window must have for the next try by itself."""
 
     async def when_due(self, asker: Asker) -> int:
         """Compacts where the next request would trim, under the strategy `compact`; how many
         requests that took. One that comes to nothing is told of, and is not tried again until the
-        window has grown by half of what lies between its marks.
+        window has grown (`Growth`).
 
         Raises `StoreError` where the disk refuses.
         """
@@ -65,7 +64,6 @@ class Compaction:
         except StoreError:
             self.take_back()
             raise
-        self.wait_for_growth()
         return tried.requests
 
     async def note(self, asker: Asker, tried: Tried, wish: str = "") -> Handover:
@@ -118,7 +116,7 @@ class Compaction:
         if asking := self._conversation.carrying.now.asking:
             drafts.append(ev.WindowRewind(to=asking, why="undo"))
         if why:
-            drafts.append(ev.Note(text=why, audience="person", why="compaction"))
+            drafts.append(ev.Note(text=why, audience="person", why=FAILED))
         self._conversation.append(*drafts)
 
     def undo(self) -> bool:
@@ -132,13 +130,7 @@ class Compaction:
         if asked := carrying.asked_for:
             drafts.append(ev.WindowRewind(to=asked, why="undo"))
         self._conversation.append(*drafts, must=True)
-        self.wait_for_growth()
         return True
-
-    def wait_for_growth(self) -> None:
-        """No further try by itself until the window has grown."""
-        window, marks = self._conversation.window(), self._conversation.recipe.window
-        self._not_before = window.estimate + (marks.high_water - marks.low_water) // 2
 
     def _over_the_mark(self, asker: Asker) -> int:
         """The tokens of a window that the next request would trim, 0 where it is not due."""
@@ -156,7 +148,7 @@ class Compaction:
             return 0  # nothing was done yet: only the person's own words would be shortened
         whole = conversation.window(UNTRIMMED).estimate
         # At the ceiling it is tried once more, whatever failed before: else the run is blocked.
-        return whole if whole >= min(self._not_before, most) else 0
+        return whole if whole >= min(conversation.growth.enough(marks), most) else 0
 
     async def _asked(self, asker: Asker, tried: Tried, wish: str) -> Handover:
         """The model's own note."""

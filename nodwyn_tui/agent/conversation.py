@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from nodwyn_tui.agent.forecast import Forecast
+from nodwyn_tui.agent.growth import Growth
 from nodwyn_tui.agent.ledger import Ledger
 from nodwyn_tui.agent.meter import Spent, measure
 from nodwyn_tui.agent.running import Run
@@ -47,8 +48,8 @@ class Conversation:
     calls without a result, by id; `markers` says whether the model was shown a redaction marker: in
     a result, a message, or its own earlier call. Of the events themselves only those that the
     window needs are held; any other is read again (`event`). `carrying` is what a compaction would
-    take along; `stale` knows which results went out of date; `told` are remarks that this process
-    made once and need not make again.
+    take along, `growth` says when the next may come; `stale` knows which results went out of date;
+    `told` are remarks that this process made once and need not make again.
     """
 
     def __init__(
@@ -62,8 +63,9 @@ class Conversation:
         self.markers = ledger.facts.markers
         self.transcript = Transcript(log.event)
         self.told: set[str] = set()
-        self.forecast = Forecast()
+        self.forecast = Forecast(ledger.facts.rewriting)
         self.carrying = Carrying()
+        self.growth = Growth()
         self.stale = Stale()
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
@@ -80,13 +82,15 @@ class Conversation:
         self.forecast.recall(events)
 
     def _last_exchange_behind(self, events: Sequence[ev.Event]) -> Sequence[ev.Event]:
-        """What rebuilds the last request to this model, if it lies behind the window's start."""
+        """What rebuilds the last request to this model, if it lies behind the window's start, and
+        all from there to that start: what changed first is named (ENG-28).
+        """
         facts = self.ledger.facts
         last = facts.latest.get(facts.last_origin)
         if last is None or not events or last.req >= self.ledger.start[0]:
             return ()
-        reply = self.event(last.resp)
-        return (*self.log.archive.needed(last.req), *((reply,) if reply else ()))
+        archive, start = self.log.archive, self.ledger.start[0]
+        return (*archive.needed(last.req), *archive.events(last.req + 1, start - 1))
 
     def append(self, *drafts: ev.Event, must: bool = False) -> tuple[ev.Event, ...]:
         """Records events in one write, and tells the front.
@@ -206,6 +210,7 @@ class Conversation:
     def _fold(self, event: ev.Event) -> None:
         self._rolling.feed(event)
         self.carrying.feed(event)
+        self.growth.feed(event)
         self.forecast.feed(event)
         self.stale.feed(event)
         self.run.feed(event)

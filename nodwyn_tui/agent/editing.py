@@ -205,7 +205,7 @@ class Editing:
         again = max(self._unread(after, target) - self._unread(before, target), 0)
         back = max(after.trail[-1].end - before.trail[-1].end, 0)
         behind = max(again - back, 0) // BYTES_PER_TOKEN
-        share = self._conversation.forecast.calibration(target.ref.origin)
+        share = self._conversation.ledger.facts.calibration(target.ref.origin)
         return up.EditOption(
             action=action,
             freed=before.estimate - after.estimate,

@@ -37,7 +37,7 @@ def folded(
     prediction, _ = conversation.forecast.predict(window, target, shape, now)
     moment = Moment(
         held=max(prediction.pieces - HEAD, 0),
-        requests=conversation.forecast.requests_a_run,
+        requests=conversation.ledger.facts.requests_a_run,
         ratio=ratio(target),
         protected=conversation.recipe.window.protected,
     )

@@ -1,8 +1,6 @@
-"""What the provider's cache should hold, from what was sent before (ENG-28), how far its own counts
-of a prompt were from the estimate, and how many requests a run makes.
-"""
+"""What the provider's cache should hold, from what was sent before (ENG-28)."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from nodwyn_tui.agent.target import Target
@@ -12,7 +10,6 @@ from nodwyn_tui.providers.cache_life import cache_life
 from nodwyn_tui.system.clock import moment
 from nodwyn_tui.window import prefix, prompts
 from nodwyn_tui.window.build import Shape, Window
-from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import Cache, New, Prediction
 from nodwyn_tui.window.prompts import HEAD, Prompt, Sent, prompt_of
 from nodwyn_tui.window.replay import replay
@@ -26,7 +23,8 @@ class Forecast:
     holds does not grow with the session.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rewriting: Collection[str] = ()) -> None:
+        """`rewriting` are origins whose template is known to leave earlier thinking out."""
         self._watch = Watch()
         self._seen = 0
         self._sent: list[Sent] = []
@@ -35,11 +33,8 @@ class Forecast:
         self._untraced: dict[str, tuple[Exchange, Exchange]] = {}
         """By origin, exchanges of an earlier process, whose prompts are not known: that which the
         last run began with, and the last."""
-        self._rewriting: set[str] = set()
-        """Origins whose template leaves the thinking of earlier runs out."""
+        self._rewriting = {*rewriting}
         self._last_origin = ""
-        self._ratios: dict[str, float] = {}
-        self._requests = self._runs = self._run = 0
 
     def feed(self, event: ev.Event) -> None:
         """Takes the next event of the log. One that was taken already is passed over."""
@@ -49,7 +44,6 @@ class Forecast:
         self._watch.feed(event)
         match event:
             case ev.LlmRequest():
-                self._count(event)
                 self._asked[event.seq] = event
                 if event.prefix_ended_by == prefix.TEMPLATE:
                     self._rewriting.add(event.model.origin)
@@ -106,23 +100,6 @@ class Forecast:
         """A request went out; its reply will say what the prompt was."""
         self._prompts[request.seq] = prompt
 
-    def calibration(self, origin: str) -> float:
-        """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
-        tokenizer makes more than one token of a byte: a count beyond that is no count.
-        """
-        return self._ratios.get(origin, 1.0)
-
-    @property
-    def requests_a_run(self) -> int:
-        """How many requests a run has made on average so far, at least 1."""
-        return max(self._requests // max(self._runs, 1), 1)
-
-    def _count(self, request: ev.LlmRequest) -> None:
-        if request.purpose == "turn":
-            self._requests += 1
-            self._runs += request.run != self._run
-            self._run = request.run
-
     def _has_expired(self, target: Target, now: datetime) -> bool:
         """Whether the server has likely let go of all since the last reply."""
         last = next((s for s in reversed(self._sent) if s.origin == target.ref.origin), None)
@@ -133,7 +110,6 @@ class Forecast:
 
     def _answered(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
         self._last_origin = request.model.origin
-        self._calibrate(request, reply)
         origin, prompt = request.model.origin, self._prompts.pop(request.seq, None)
         if prompt is not None:
             self._untraced.pop(origin, None)
@@ -170,12 +146,6 @@ class Forecast:
     def _watch_only_these(self) -> None:
         untraced = (each[0].seq for pair in self._untraced.values() for each in pair)
         self._watch.keep({*(sent.seq for sent in self._sent), *untraced, *self._asked})
-
-    def _calibrate(self, request: ev.LlmRequest, reply: ev.LlmResponse) -> None:
-        if reply.usage.prompt_tokens:
-            ratio = min(reply.usage.prompt_tokens / max(request.estimate, 1), BYTES_PER_TOKEN)
-            origin = request.model.origin
-            self._ratios[origin] = max(self._ratios.get(origin, 0.0), ratio)
 
 
 def _first_elided(window: Window) -> int | None:

@@ -14,8 +14,10 @@ from nodwyn_tui.domain.usage import Totals
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.contexts import StartTracker
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN
+from nodwyn_tui.window.prefix import TEMPLATE
 
-VERSION = 1
+VERSION = 2
 """Of what `state` gives: another one is folded anew from the log."""
 
 LONGEST = 2_000
@@ -30,6 +32,14 @@ class Answered:
     resp: int
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request without a reply: to which origin, and the engine's estimate of it (tokens)."""
+
+    origin: str
+    estimate: int
+
+
 @dataclass(slots=True, kw_only=True)
 class Facts:
     """A session's figures and words. Seqs are 0 and texts '' where there is none yet.
@@ -38,8 +48,11 @@ class Facts:
     before it is shown to the model again (ROL-9); `run_start` the message that began the latest
     run, `run_open` whether that run has no end; `waiting` messages that were queued and neither
     sent nor taken back; `markers` whether a redaction marker stands in what the model was shown or
-    wrote; `latest` the last answered request to each origin, `unanswered` the requests without a
-    reply, with their origins.
+    wrote; `latest` the last answered request to each origin, `ratios` a server's count of a prompt
+    over the estimate of it, at most so far, `unanswered` the requests without a reply, by their
+    seqs; `turns` the requests of runs, `asking_runs` the runs that made one, `asking_run` the last;
+    `rewriting` are origins whose template leaves the thinking of earlier runs out, `answered_by`
+    the origin of the last reply.
     """
 
     session: str = ""
@@ -63,7 +76,24 @@ class Facts:
     waiting: list[str] = field(default_factory=list)
     markers: bool = False
     latest: dict[str, Answered] = field(default_factory=dict)
-    unanswered: dict[int, str] = field(default_factory=dict)
+    ratios: dict[str, float] = field(default_factory=dict)
+    unanswered: dict[int, Asked] = field(default_factory=dict)
+    turns: int = 0
+    asking_runs: int = 0
+    asking_run: int = 0
+    rewriting: list[str] = field(default_factory=list)
+    answered_by: str = ""
+
+    def calibration(self, origin: str) -> float:
+        """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
+        tokenizer makes more than one token of a byte: a count beyond that is no count.
+        """
+        return self.ratios.get(origin, 1.0)
+
+    @property
+    def requests_a_run(self) -> int:
+        """How many requests a run has made on average so far, at least 1."""
+        return max(self.turns // max(self.asking_runs, 1), 1)
 
     def feed(self, event: ev.Event) -> None:
         """Takes the next event of the log."""
@@ -86,6 +116,8 @@ class Facts:
                 self._exchange(event)
             case ev.WindowReset(kind="manual"):
                 self.floor = event.seq
+            case ev.Note(why=why) if why == TEMPLATE:
+                self._learned(self.answered_by)
             case ev.RunEnd():
                 self.run_open = False
             case _:
@@ -103,8 +135,10 @@ class Facts:
                 self._asked(event)
             case ev.LlmResponse():
                 self.totals = self.totals.plus(event.usage)
-                if (origin := self.unanswered.pop(event.req, None)) is not None:
-                    self.latest[origin] = Answered(event.req, event.seq)
+                if (asked := self.unanswered.pop(event.req, None)) is not None:
+                    self.answered_by = asked.origin
+                    self.latest[asked.origin] = Answered(event.req, event.seq)
+                    self._calibrate(asked, event.usage.prompt_tokens)
             case ev.LlmError():
                 self.unanswered.pop(event.req, None)
 
@@ -113,9 +147,22 @@ class Facts:
         self.run_open |= event.purpose != "handover"
         if event.purpose in ("turn", "handover"):
             self.last_model, self.last_origin = event.model.name, event.model.origin
-        self.unanswered[event.seq] = event.model.origin
+        self.unanswered[event.seq] = Asked(event.model.origin, event.estimate)
+        if event.purpose == "turn":
+            self.turns += 1
+            self.asking_runs += event.run != self.asking_run
+            self.asking_run = event.run
         if event.model.name not in self.models:
             self.models.append(event.model.name)
+
+    def _learned(self, origin: str) -> None:
+        if origin not in self.rewriting:
+            self.rewriting.append(origin)
+
+    def _calibrate(self, asked: Asked, counted: int | None) -> None:
+        if counted:
+            ratio = min(counted / max(asked.estimate, 1), BYTES_PER_TOKEN)
+            self.ratios[asked.origin] = max(self.ratios.get(asked.origin, 0.0), ratio)
 
 
 class Ledger:

@@ -1,6 +1,7 @@
 """What is known of a whole session, and that its state is all of it (ENG-7)."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -99,3 +100,26 @@ def test_the_model_asked_last_is_no_sub_agents() -> None:
         )
     )  # fmt: skip
     assert ledger(*log.events).facts.last_model == MODEL.name
+
+
+def test_what_was_learned_of_a_server_outlasts_the_window() -> None:
+    """PRV-7, ENG-21, ENG-28: how it counts, its template, how many requests a run makes."""
+    log = LogBuilder()
+    for run, counted in enumerate((300, 100, None), 1):
+        log.add(ev.UserMessage(text="go", run=run))
+        for _ in range(run):
+            request, _ = log.request()
+            log.events[-1] = replace(request, estimate=200, run=run)
+            log.add(
+                ev.LlmResponse(
+                    req=request.seq, parts=(), finish="stop", usage=Usage(prompt_tokens=counted)
+                )
+            )
+    log.add(ev.Note(text="its template leaves thinking out", why="template"))
+    log.clear()
+    facts = Ledger.of(json.loads(json.dumps(ledger(*log.events).state()))).facts
+    assert facts.calibration(MODEL.origin) == 1.5
+    assert facts.calibration("another") == 1.0
+    assert facts.requests_a_run == 2
+    assert facts.rewriting == [MODEL.origin]
+    assert facts.unanswered == {}

@@ -187,6 +187,20 @@ async def test_resumed_right_after_a_clear_it_predicts_what_the_prompt_shares(ri
     assert last.predicted_cached
 
 
+async def test_resumed_after_several_changes_it_names_the_first(rig: Rig) -> None:
+    """ENG-28: a rewind and then a clear is a rewind, whoever read what."""
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask("before")
+        rig.tell(commands.EditWindow(entry_id="", action="rewind"))
+        rig.tell(commands.ClearWindow())
+        await rig.close()
+        await rig.open(resume=opened.session)
+        await rig.ask("after")
+    assert rig.of(ev.LlmRequest)[-1].prefix_ended_by == "rewind"
+
+
 async def test_what_stands_behind_a_clear_says_so_after_a_resume(rig: Rig) -> None:
     """TUI-1: states follow from the window, live and read."""
     (rig.workspace / "a.txt").write_text("x\n" * 9_000)

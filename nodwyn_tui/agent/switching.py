@@ -53,7 +53,7 @@ def cold(conversation: Conversation, target: Target, now: datetime) -> Cold:
     """
     window = conversation.window()
     prediction, _ = conversation.forecast.predict(window, target, ORDINARY, now)
-    share = conversation.forecast.calibration(target.ref.origin)
+    share = conversation.ledger.facts.calibration(target.ref.origin)
     tokens = max(round(window.estimate * share) - (prediction.cached or 0), 0)
     return Cold.of(tokens, target.price, now)
 

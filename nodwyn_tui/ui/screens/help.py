@@ -12,7 +12,7 @@ from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.entries import MARKS, STATES
 from nodwyn_tui.ui.widgets.header import MODES
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, wrap
-from nodwyn_tui.ui.widgets.meter import KINDS
+from nodwyn_tui.ui.widgets.meter import FIGURES, KINDS
 
 Group = tuple[str, Sequence[BindingType]]
 _FIRST = 22
@@ -24,6 +24,10 @@ _NAMES = {
     "tab": "Tab",
     "up": "↑",
     "down": "↓",
+    "left": "←",
+    "right": "→",
+    "backspace": "Backspace",
+    "delete": "Del",
     "home": "Home",
     "end": "End",
 }
@@ -78,6 +82,8 @@ def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int)
         width,
     )
     yield from _row([Span("ceiling")], "the most that a request may hold", width)
+    for word, meaning in FIGURES.items():
+        yield from _row([Span(word)], meaning, width)
 
 
 def _head(title: str) -> Iterator[Line]:

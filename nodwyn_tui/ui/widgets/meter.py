@@ -17,6 +17,13 @@ KINDS: dict[SegmentKind, tuple[str, str]] = {
     "new": ("▒", "this turn"),
 }
 """Each segment's glyph, so that colour is not all, and its meaning."""
+FIGURES = {
+    "reported": "tokens as the server counted them, with an estimate of what came since",
+    "estimated": "tokens as counted from the text's size",
+    "cached": "how much of the last prompt, and of the session's, the server had kept",
+    "$0.00+": "the session's cost, at least: some reply came without its price",
+}
+"""What the words of the line mean."""
 _BETWEEN = Span(" · ", "faint")
 _FREE = "─"
 

@@ -247,13 +247,20 @@ class Session:
             case _ if self.running:
                 raise UsageError(BUSY)
             case commands.PriceEdit(entry_id=entry_id):
-                self._emit(self._editing.price(entry_id, self.target))
+                self._emit(self._priced(entry_id))
             case commands.ListMessages():
                 self._emit(self._editing.messages())
             case commands.EditWindow(entry_id=entry_id, action=action):
                 self._compact.drop()  # a note on offer is of another window
                 self._editing.do(entry_id, action)
                 self.tell_meter()
+
+    def _priced(self, entry_id: str) -> up.EditPriced:
+        """What can be done with an entry, or why nothing can: who asked is answered in any case."""
+        try:
+            return self._editing.price(entry_id, self.target)
+        except UsageError as error:
+            return up.EditPriced(entry_id=entry_id, options=(), why_not=str(error))
 
     def tell_meter(self) -> None:
         """Sends the context meter as it stands."""

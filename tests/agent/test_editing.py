@@ -288,6 +288,8 @@ async def test_what_is_not_in_the_window_says_why_it_cannot_be_changed(rig: Rig)
             assert told.options == ()
             assert why in told.why_not
             assert "cannot be done" in await do(rig, entry.id, "drop")
+        rig.tell(commands.PriceEdit(entry_id="00009999"))
+        assert "no such entry" in (await rig.until(up.EditPriced)).why_not
         assert "no such entry" in await do(rig, "00009999", "drop")
         assert "rewound, or never sent" in await do(rig, behind.id, "rewind")
 

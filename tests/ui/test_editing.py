@@ -1,5 +1,7 @@
 """Changing the window from the screen (TUI-15), and messages that come back (AGT-4)."""
 
+from dataclasses import replace
+
 import pytest
 
 from nodwyn_tui.link import commands
@@ -226,6 +228,25 @@ async def test_escapes_that_were_meant_for_the_run_take_nothing_back() -> None:
         await settled(pilot)
         assert on.backend.of(commands.EditWindow) == []
         assert len(on.backend.of(commands.Interrupt)) == 2
+
+
+async def test_nothing_is_offered_where_another_process_writes() -> None:
+    """No menu that waits for prices, no Esc Esc: why stands there."""
+    _, told, *_ = scenes.conversation()
+    on = Stage(replace(OPENED, read_only=True), told)
+    async with on.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "nothing is sent from here" in on.text()
+        for keys in (("tab", "up", "delete"), ("tab", *"/rewind", "enter")):
+            on.screen.notices.clear()
+            await press(pilot, *keys)
+            await settled(pilot)
+            assert on.app.screen is on.screen
+            assert "another process writes this session, so" in on.text()
+        await press(pilot, "escape", "escape")
+        assert "edit your last message" not in on.text()
+    kinds = (commands.PriceEdit, commands.ListMessages, commands.EditWindow)
+    assert not any(isinstance(command, kinds) for command in on.backend.told)
 
 
 async def test_up_in_an_empty_prompt_edits_the_message_that_waits_last() -> None:

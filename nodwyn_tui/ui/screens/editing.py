@@ -35,6 +35,7 @@ _SUITED: dict[WindowAction, tuple[up.EntryState, ...]] = {
 }
 """The states of an entry that a command means, where none is gone to."""
 
+READ_ONLY = "another process writes this session, so its window can't be changed here"
 REWOUND = (
     "your message is in the prompt again, and out of the window with all behind it; files stay as"
     " they are. Esc Esc: an earlier one"
@@ -116,6 +117,8 @@ class Editing(Compacting):
             else:
                 self.bridge.send(commands.EditWindow(entry_id="", action="rewind"))
             return True
+        if self._is_read_only:
+            return False
         meant = self.activity.seconds_from_now(0) - self._run_ended > AFTER_A_RUN_S
         if meant and (not text or text == self._returned):
             self.esc_again = "an earlier message" if text else "edit your last message"
@@ -146,7 +149,14 @@ class Editing(Compacting):
             self._returned = self.prompt.text
             self.tell("info", REWOUND, FOR_GOOD.format(session=self.bridge.session))
 
+    @property
+    def _is_read_only(self) -> bool:
+        return self.header.opened is not None and self.header.opened.read_only
+
     def _open_menu(self, entry: up.Entry, marked: WindowAction | None = None) -> None:
+        if self._is_read_only:
+            self.tell("warning", READ_ONLY)
+            return
         self._menu = EntryMenu(entry, marked)
         self.app.push_screen(self._menu, partial(self._picked, entry.id))
         self.bridge.send(commands.PriceEdit(entry_id=entry.id))
@@ -161,6 +171,9 @@ class Editing(Compacting):
         self.bridge.send(commands.EditWindow(entry_id=entry_id, action=action))
 
     def _pick_message(self) -> None:
+        if self._is_read_only:
+            self.tell("warning", READ_ONLY)
+            return
         if self.activity.busy:
             self.tell("warning", "a rewind has to wait until this run has ended (Esc stops it)")
             return

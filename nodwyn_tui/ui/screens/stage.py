@@ -21,7 +21,7 @@ from nodwyn_tui.ui.widgets.activity import Activity, Doing
 from nodwyn_tui.ui.widgets.completing import Completer
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
 from nodwyn_tui.ui.widgets.header import Header
-from nodwyn_tui.ui.widgets.meter import Meter
+from nodwyn_tui.ui.widgets.meter import EMPTY, Meter
 from nodwyn_tui.ui.widgets.notices import NoticeBar, QueueBar, StandingBar
 from nodwyn_tui.ui.widgets.offers import Offers
 from nodwyn_tui.ui.widgets.opening import Opening
@@ -284,6 +284,7 @@ class Stage(Screen[None]):
         self.queue.show((), running=False)
         self.prompt.has_waiting = False
         self.meter.state = None
+        self.meter.nothing = "nothing is sent from here" if opened.read_only else EMPTY
         self.meter.redraw()
         holder = f"process {opened.holder_pid}" if opened.holder_pid else "another process"
         self.standing.set_worker("")

@@ -26,6 +26,7 @@ FIGURES = {
 """What the words of the line mean."""
 _BETWEEN = Span(" · ", "faint")
 _FREE = "─"
+EMPTY = "the window is empty"
 
 
 class Meter(Bar):
@@ -37,13 +38,15 @@ class Meter(Bar):
         super().__init__(id=id)
         self.state: MeterChanged | None = None
         self.one_row = False
+        self.nothing = EMPTY
+        """What is said where there is no state."""
 
     def bar_rows(self, width: int) -> Iterator[Row]:
         room = width - 2
         if self.state is None:
             if not self.one_row:
                 yield (Span(" "), Span(_FREE * room, "faint"))
-            yield (Span(" "), Span("the window is empty", "dim"))
+            yield (Span(" "), Span(self.nothing, "dim"))
             return
         if not self.one_row:
             yield (Span(" "), *bar(self.state, room))

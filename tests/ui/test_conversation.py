@@ -386,6 +386,35 @@ async def test_a_remark_is_not_said_twice_and_a_cut_one_can_be_opened() -> None:
         assert "its end" in stage.text()
 
 
+@pytest.mark.parametrize("command", ["/continue", "/clear", "/compact", "/new"])
+async def test_a_remark_goes_when_the_person_goes_on(command: str) -> None:
+    """One that says `/continue` would stand there while it is done."""
+    stage = Stage(OPENED, up.Notice(level="warning", text="stopped, /continue goes on"))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "stopped" in stage.text()
+        await press(pilot, *command, "enter")
+        await settled(pilot)
+        assert "stopped" not in stage.text()
+
+
+async def test_another_session_gets_the_draft_as_it_stands() -> None:
+    """The command's own beginnings, told as a draft while it was typed, do not come back."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/ne")
+        stage.screen.prompt.flush_draft()
+        await press(pilot, "w", "enter")
+        await settled(pilot)
+        drafts = (commands.SaveDraft, commands.NewSession)
+        assert [c for c in stage.backend.told if isinstance(c, drafts)] == [
+            commands.SaveDraft(text="/ne"),
+            commands.SaveDraft(text=""),
+            commands.NewSession(),
+        ]
+
+
 async def test_what_waits_after_a_stop_is_explained() -> None:
     """AGT-4: it goes before the next message, and says so."""
     stage = Stage(OPENED)

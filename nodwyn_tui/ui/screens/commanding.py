@@ -50,8 +50,9 @@ class Commanding(Editing):
             case "mode":
                 self._set_mode(invocation.argument)
             case "continue" | "clear" | "new":
-                self.bridge.send(_PLAIN[invocation.name])
+                self._go_on(_PLAIN[invocation.name])
             case "compact":
+                self.notices.clear()
                 self.compact(invocation.argument)
             case "fold" | "drop" | "restore" | "rewind":
                 self.edit(invocation.name)
@@ -65,6 +66,15 @@ class Commanding(Editing):
                 self.leave()
             case _:
                 assert_never(invocation.name)
+
+    def _go_on(self, command: commands.Command) -> None:
+        """What was remarked is over. Another session takes the draft over as it stands, not as it
+        was told last.
+        """
+        self.notices.clear()
+        if isinstance(command, commands.NewSession | commands.StartTour):
+            self.bridge.send(commands.SaveDraft(text=self.prompt.draft))
+        self.bridge.send(command)
 
     def copy(self, text: str) -> None:
         """To the clipboard, by the terminal (OSC 52)."""
@@ -102,7 +112,7 @@ class Commanding(Editing):
     def action_tour(self) -> None:
         """Open the tour, where it is offered."""
         if self.tour_offered:
-            self.bridge.send(commands.StartTour())
+            self._go_on(commands.StartTour())
 
     def action_palette(self) -> None:
         """All commands, to pick from."""

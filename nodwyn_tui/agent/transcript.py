@@ -13,6 +13,7 @@ from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.link import events as up
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.carrying import ASK, TASK
+from nodwyn_tui.window.folds import BY_HAND
 from nodwyn_tui.window.rows import HANDOVER
 
 INTERRUPTED = "interrupted"
@@ -149,7 +150,7 @@ class Transcript:
 
     def _edited(self, event: ev.WindowEdit | ev.ResultFold) -> up.UpEvent:
         """One divider for what was done in a row, however many lines that took."""
-        word = "folded" if isinstance(event, ev.ResultFold) else DONE[event.action]
+        word = _folded(event) if isinstance(event, ev.ResultFold) else DONE[event.action]
         before = self._edits
         goes_on = before is not None and (before.word, before.last) == (word, event.seq - 1)
         count = before.count + 1 if before and goes_on else 1
@@ -250,6 +251,11 @@ def _moved_label(event: ev.Event) -> str:
             return event.report
         case _:
             return ""
+
+
+def _folded(event: ev.ResultFold) -> str:
+    """By hand, or by the program, which says why."""
+    return "folded" if event.why == BY_HAND else "folded, out of date"
 
 
 def _compacted(event: ev.ContextOpen) -> str:

@@ -10,6 +10,8 @@ from nodwyn_tui.domain.parts import Call
 
 END = 2**62
 """The last line of a file whose length is not known."""
+BY_HAND = "by hand"
+"""Why a fold is there that the person made; all others are the program's."""
 SHOWN_ARGUMENTS = 100
 """Characters of a call's arguments that a fold repeats."""
 
@@ -49,7 +51,7 @@ def by_hand(call: Call, result: ToolResult) -> Fold:
         result.seq,
         f"[folded by the person: {call.name} {_shortened(call)} gave {size};"
         f" {_history(result.seq)} shows them]",
-        "by hand",
+        BY_HAND,
     )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig, messages
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
@@ -134,6 +135,9 @@ async def test_new_run_over_a_cold_cache_folds(rig: Rig) -> None:
         await rig.ask("and now?")
     assert requests(rig)[-1].prefix_ended_by == "likely_expiry"
     assert set(folds(rig)) == {"stale read", "superseded failure"}
+    told = (*rig.told(up.EntryAdded), *rig.told(up.EntryChanged))
+    titles = [each.entry.title for each in told if each.entry.kind == "divider"]
+    assert f"{len(folds(rig))} entries folded, out of date" in titles
 
 
 async def test_resume_that_changed_the_prefix_folds(rig: Rig) -> None:

@@ -27,7 +27,7 @@ MARKS: dict[CallStatus, tuple[str, str, str]] = {
 STATES: dict[EntryState, tuple[str, str]] = {
     "cut": ("shortened", "only its head and tail are in the window"),
     "elided": ("elided", "not in the window; a line there names it, and it can be read again"),
-    "folded": ("folded", "a summary stands in the window in its place"),
+    "folded": ("folded", "a line, or a summary, stands in the window in its place"),
     "dropped": ("dropped", "you took it out of the window; Del or /restore brings it back"),
     "behind": ("reset", "the window began anew after it"),
     "outside": ("outside", "not in the window: rewound, or never sent"),

@@ -86,6 +86,28 @@ async def test_a_message_that_came_back_is_not_its_own_predecessor() -> None:
         assert stage.screen.prompt.text == "one"
 
 
+async def test_lines_are_deleted_as_they_were_written() -> None:
+    """Not row by row, as they are wrapped: what is left of a line would be sent with the next."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        prompt = stage.screen.prompt
+        long = "word " * 60
+        prompt.set_text(f"one\n{long}")
+        await press(pilot, "ctrl+u")
+        assert prompt.text == "one\n"
+        await press(pilot, "ctrl+u")
+        assert prompt.text == "one"
+        prompt.set_text(f"{long}\ntwo")
+        prompt.move_cursor((0, 5))
+        await press(pilot, "ctrl+k")
+        assert prompt.text == "word \ntwo"
+        await press(pilot, "ctrl+k")
+        assert prompt.text == "word two"
+        await press(pilot, "ctrl+z", "ctrl+z")
+        assert prompt.text == f"{long}\ntwo"
+
+
 async def test_older_messages_wait_at_the_upper_edge() -> None:
     stage = Stage(replace(OPENED, history=("one", "two\nlines")))
     async with stage.app.run_test() as pilot:

@@ -77,6 +77,21 @@ class Editor(TextArea):
                 self.replace(text, (row, start), (row, end), maintain_selection_offset=False)
                 return
 
+    def action_delete_to_start_of_line(self) -> None:
+        """To the start of the line as it was written, not of the row that it is wrapped to; there,
+        the line's own break.
+        """
+        row, column = self.selection.end
+        start = (row, 0) if column else self.get_cursor_left_location()
+        self._delete_via_keyboard(start, self.selection.end)
+
+    async def action_delete_to_end_of_line_or_delete_line(self) -> None:
+        """Likewise to its end."""
+        row, column = self.selection.end
+        end = row, len(self.document.get_line(row))
+        end = end if column < end[1] else self.get_cursor_right_location()
+        self._delete_via_keyboard(self.selection.end, end)
+
     def _watch_show_vertical_scrollbar(self) -> None:
         """Later than Textual, which looks for the cursor where an undo has just taken its line."""
         if self.wrap_width:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import request_bytes, sha256
-from nodwyn_tui.domain.parts import Call
+from nodwyn_tui.domain.parts import Block, Call
 from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window, build
 from nodwyn_tui.window.contexts import Place
@@ -243,3 +243,16 @@ def test_events_before_the_start_are_let_go_of() -> None:
     session.log.user("anew")
     session.step(11)
     assert len(session.rolling._events) < 10
+
+
+def test_recipe_that_comes_back_before_the_next_request() -> None:
+    """ENG-20, ENG-27: blocks too go back as from scratch, though the base was made under it."""
+    session = live(high_water=9_000)
+    session.request()
+    session.log.reply(Block("thinking", "o", "sig"), Call("a", "shell", "{}"))
+    session.log.result("a", "out")
+    before = session.log.recipe
+    session.log.resume(high_water=9_000, max_result_tokens=300)
+    session.log.recipe = before
+    session.log.resume()
+    assert texts(session.request())[1] == "assistant: <sig> shell(a)"

@@ -327,39 +327,3 @@ async def test_a_refused_setting_is_named(rig: Rig) -> None:
         await rig.close()
         await rig.open(resume="last")
         assert (await rig.ask("again")).text == "hi"
-
-
-STEPS = 36
-
-
-@pytest.mark.parametrize("ask", ["ephemeral", "1h"])
-async def test_every_request_reads_all_of_the_one_before(rig: Rig, ask: str) -> None:
-    """ORD-6, ENG-28, PERF-5: against the best that a client of this cache can do, and as foretold;
-    three runs of twelve steps, some with many calls, and a resume in the middle.
-    """
-    big = "\n".join(f"line {n} of a file" for n in range(200))
-    (rig.workspace / "a.txt").write_text(big)
-    script: list[Any] = []
-    for number in range(STEPS):
-        many = [ScriptedCall("fs-read", '{"path": "a.txt"}')] * (24 if number == 7 else 1)
-        last = number % 12 == 11
-        script.append(turn(Thought(f"t{number}"), f"step {number}", *([] if last else many)))
-    with AnthropicServer(script) as server:
-        rig.configure(server, cache_control=ask, folds=False)
-        await rig.open()
-        await rig.ask("one")
-        await rig.ask("two " + big)
-        await rig.close()
-        await rig.open(resume="last")
-        await rig.ask("three")
-    assert clean(server)
-    assert len(server.counted) == STEPS
-    read = sum(counted.read for counted in server.counted)
-    best = sum(counted.prompt for counted in server.counted[:-1])
-    assert f"{read / best:.1%}" == "100.0%"
-    written = sum(c.long if ask == "1h" else c.short for c in server.counted)
-    assert written == server.counted[-1].prompt, "and writes nothing twice"
-    requests, replies = rig.of(ev.LlmRequest), rig.of(ev.LlmResponse)
-    for request, reply in list(zip(requests, replies, strict=True))[1:]:
-        assert request.predicted_cached == reply.usage.cached_tokens
-        assert request.prefix_ended_by is None

@@ -121,39 +121,6 @@ async def test_prediction_is_what_the_server_reports(rig: Rig, keep: bool | str)
             assert math.isclose(predicted, reported, rel_tol=0.05, abs_tol=2 * STEP)
 
 
-async def test_long_run_reads_all_that_a_perfect_client_would(rig: Rig) -> None:
-    """PERF-5: 36 steps, each prompt the beginning of the next: 100.0 % of what can be cached."""
-    script = [reasoned(n, size=60) for n in range(35)] + [done()]
-    with ResponsesServer(script, replicas=4) as server:
-        rig.configure(server, context=200_000, keep_reasoning=True)
-        await rig.open(allow=("shell: *",))
-        await rig.ask("count")
-    assert server.violations == []
-    prompts = [prompt for prompt, _ in server.reads]
-    assert len(prompts) == 36
-    assert prompts == sorted(prompts)
-    perfect = [prompt // STEP * STEP if prompt >= 1024 else 0 for prompt in prompts[:-1]]
-    assert [cached for _, cached in server.reads[1:]] == perfect
-    assert {request.body["prompt_cache_key"] for request in server.bodies} == {
-        server.bodies[0].headers["x-session-id"]
-    }
-
-
-async def test_marks_read_all_that_a_perfect_client_would(rig: Rig) -> None:
-    """PRV-3, ORD-6: the newer cache, which is read at marks only, and billed for writing."""
-    script = [reasoned(n, size=60) for n in range(11)] + [done(), done("Yes.")]
-    with ResponsesServer(script, cache="breakpoints") as server:
-        rig.configure(server, context=100_000, keep_reasoning=True, cache_control="12h")
-        await rig.open(allow=("shell: *",))
-        await rig.ask("count")
-        await rig.ask("sure?")
-    assert server.violations == []
-    prompts = [prompt for prompt, _ in server.reads]
-    assert [cached for _, cached in server.reads[1:]] == prompts[:-1]
-    usage = [reply.usage for reply in rig.of(ev.LlmResponse)]
-    assert all(u.cached_tokens + u.cache_write_tokens == u.prompt_tokens for u in usage[1:])  # type: ignore[operator]
-
-
 async def test_switch_of_model_away_and_back(rig: Rig) -> None:
     """C13, PRV-6: opaque reasoning goes to its origin alone, and again where it was; text and
     calls go anywhere, in each protocol's form.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.anthropic_cache import Counted, MarkedCache
+from tests.fakes.anthropic_cache import MarkedCache
 from tests.fakes.anthropic_rules import BINDING, anthropic_problems
 from tests.fakes.anthropic_thinking import Chain, Signatures, seen_by_model
 from tests.fakes.prefix_cache import BYTES_A_TOKEN
@@ -74,7 +74,6 @@ class AnthropicServer(FakeServer):
         self.signatures = Signatures(enforced=binding)
         self.cache = MarkedCache(minimum)
         self.dropped: list[list[str]] = []
-        self.counted: list[Counted] = []
 
     def chat(self, request: Received) -> Item | tuple[int, Any]:
         body = request.body
@@ -98,10 +97,10 @@ class AnthropicServer(FakeServer):
         self.here.dropped = verdict.dropped
         self.here.reports = BINDING in request.headers.get("anthropic-beta", "")
         self.dropped.append(list(verdict.dropped.values()))
-        self.counted.append(self.here.counted)
         if self.here.counted.prompt > self.context:
             words = f"{self.here.counted.prompt} tokens > {self.context} maximum"
             return _error(400, "invalid_request_error", f"prompt is too long: {words}")
+        self.reads.append((self.here.counted.prompt, self.here.counted.read))
         return item
 
     def listing(self, request: Received) -> tuple[int, Any] | None:

@@ -63,6 +63,7 @@ class ChatServer(FakeServer):
         self.here.counted = self.cache.count(body)
         if self.here.counted.prompt > self.context:
             return 400, overflow(self.here.counted.prompt, self.context)
+        self.reads.append((self.here.counted.prompt, self.here.counted.cached))
         return item
 
     def listing(self, request: Received) -> tuple[int, Any] | None:

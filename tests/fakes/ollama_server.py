@@ -61,6 +61,7 @@ class OllamaServer(FakeServer):
         self.here.counted = self.cache.count(body)
         limit = self.loaded[0] if self.loaded else 0
         if self.here.counted.prompt <= limit:
+            self.reads.append((self.here.counted.prompt, self.here.counted.cached))
             return item
         if body.get("truncate") is False:
             return 400, {"error": json.dumps(overflow(self.here.counted.prompt, limit))}

@@ -32,11 +32,11 @@ class PrefixCache:
     def count(self, body: Mapping[str, Any]) -> Counted:
         """Counts a request's prompt, and remembers it."""
         prompt = prompt_bytes(without_thinking(body) if self._forgetful else body)
-        total = -(-len(prompt) // BYTES_A_TOKEN)
+        total = len(prompt) // BYTES_A_TOKEN
         shared = max((shared_bytes(prompt, old) for old in self._seen), default=0)
         cached = min(shared // BYTES_A_TOKEN, total - 1)
         if self._kind == "blocks":
-            cached = cached // 128 * 128 if cached >= 1024 else 0
+            cached = in_blocks(cached)
             self._seen.append(prompt)
         elif self._kind == "slot":
             self._seen = [prompt]
@@ -45,6 +45,11 @@ class PrefixCache:
     def clear(self) -> None:
         """The model was loaded anew."""
         self._seen.clear()
+
+
+def in_blocks(tokens: int) -> int:
+    """How much of a prompt's beginning an automatic hosted cache gives."""
+    return tokens // 128 * 128 if tokens >= 1024 else 0
 
 
 def shared_bytes(one: bytes, other: bytes) -> int:

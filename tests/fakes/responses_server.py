@@ -49,8 +49,6 @@ class ResponsesServer(FakeServer):
         self._tag = tag
         self.model, self.context, self.key = model, context, key
         self.issued: dict[str, Issued] = {}
-        self.reads: list[tuple[int, int]] = []
-        """Prompt and cached tokens of each request that was answered."""
         self._cache, self._plan = ReplicaCache(cache, replicas), plan
         self._reasons, self._encrypts, self._context_mode = reasons, encrypts, context_mode
         self._terse, self._bare_end = terse, bare_end

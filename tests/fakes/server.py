@@ -51,6 +51,8 @@ class FakeServer:
         self.requests: list[Received] = []
         self.bodies: list[Received] = []
         self.violations: list[str] = []
+        self.reads: list[tuple[int, int]] = []
+        """Prompt and cached tokens of each model request that was answered."""
         self.connections = 0
         self.asked, self.hung_up = threading.Event(), threading.Event()
         """A model request came; the client of one went away before its end."""

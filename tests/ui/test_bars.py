@@ -12,8 +12,9 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.activity import summary
 from nodwyn_tui.ui.widgets.footer import Footer
 from nodwyn_tui.ui.widgets.header import Header, short_path
-from nodwyn_tui.ui.widgets.lines import Span, cells
+from nodwyn_tui.ui.widgets.lines import Span, cells, plain
 from nodwyn_tui.ui.widgets.meter import KINDS, Meter, bar, facts, tokens
+from nodwyn_tui.ui.widgets.opening import Opening
 from tests.ui.backend import OPENED
 from tests.ui.scenes import METER
 
@@ -138,3 +139,10 @@ def test_what_a_run_came_to() -> None:
     assert text(summary(ended, 61.0)) == (
         "stopped in 61 s · 1 request · 1.2k tokens written · 1 file changed"
     )
+
+
+def test_ways_to_a_model_are_told_apart_where_they_wrap() -> None:
+    """TUI-6: their points stand alone in the first column."""
+    setup = "No model was found.\n\n· Start it and pull a model, then pick it.\n· Or look around."
+    rows = [plain(line) for line in Opening(replace(OPENED, model="", setup=setup))(32)]
+    assert rows[-4:] == ["", "· Start it and pull a model,", "  then pick it.", "· Or look around."]

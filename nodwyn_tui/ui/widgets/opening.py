@@ -14,6 +14,8 @@ _KEYS = (
     ("Esc", "stops what goes on"),
     ("Tab", "goes to the conversation and back"),
 )
+_POINT = "· "
+"""What begins one way out of several."""
 
 
 class Opening:
@@ -60,7 +62,8 @@ def _setup(opened: Opened, width: int) -> Iterator[Line]:
     yield from _wrapped(tour, width)
     yield BLANK
     for row in expand_tabs(visible(opened.setup)).split("\n"):
-        yield from _wrapped([Span(row)], width)
+        text = row.removeprefix(_POINT)
+        yield from _wrapped([Span(text)], width, Span(_POINT, "dim") if text != row else None)
 
 
 def _first_steps(opened: Opened, width: int) -> Iterator[Line]:

@@ -59,6 +59,17 @@ async def test_problems_of_a_session_that_goes_on_are_told_too() -> None:
         assert stage.app.screen is stage.screen
 
 
+async def test_a_new_session_is_read_from_its_top() -> None:
+    """TUI-6: what to do first stands there, and is seen on a low screen too."""
+    opened, *_ = scenes.no_model()
+    stage = Stage(opened, up.EntriesLoaded(entries=(), done=True))
+    async with stage.app.run_test(size=(60, 16)) as pilot:
+        await settled(pilot)
+        assert "nodwyn" in stage.text().split("\n")[2]
+        await press(pilot, "pagedown")
+        assert "Start Ollama" in stage.text()
+
+
 async def test_a_read_only_session_says_who_writes_it() -> None:
     stage = Stage(replace(OPENED, read_only=True, holder_pid=4711))
     async with stage.app.run_test(size=(80, 24)) as pilot:

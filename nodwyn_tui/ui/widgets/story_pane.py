@@ -1,6 +1,6 @@
 """The story on the screen: link events in, rows out, and what streams shown in a steady beat."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -121,9 +121,9 @@ class StoryPane(SelectableRows):
         places = [self.story.index_of(entry_id) for entry_id in self.story.questions]
         self._change(*places, *also)
 
-    def _grow(self, entries: Iterable[up.Entry], *, earlier: bool = False) -> None:
+    def _grow(self, entries: Sequence[up.Entry], *, earlier: bool = False) -> None:
         settled = self.story.settled
-        if settled == 1:
+        if settled == 1 and entries:  # else the opening is read from its top
             self.viewport.go_to_end()
         self.story.load(entries, earlier=earlier)
         self.viewport.sync(settled)

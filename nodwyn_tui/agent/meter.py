@@ -79,10 +79,9 @@ def _next(window: Window, recipe: Recipe) -> str:
     if room <= 0:
         return f"{'compacts' if compacts else 'trims'} at the next request"
     left = _steps_left(window, room)
-    if compacts:
-        share = recipe.window.high_water / recipe.window.ceiling
-        return f"compacts at {share:.0%}{left and f', in {left}'}"
-    return f"next trim in {left}" if left else ""
+    if compacts and not left:
+        return f"compacts at {recipe.window.high_water / recipe.window.ceiling:.0%}"
+    return f"next {'compaction' if compacts else 'trim'} in {left}" if left else ""
 
 
 def _steps_left(window: Window, room: int) -> str:

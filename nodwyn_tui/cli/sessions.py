@@ -117,8 +117,10 @@ def _show(reference: str, *, as_json: bool) -> None:
     if as_json:
         output.json_line(value)
         return
+    names = {name: name.removesuffix("_usd").replace("_", " ") for name in value}
+    width = max(map(len, names.values()))
     for name, found in value.items():
-        output.show(f"{name.removesuffix('_usd').replace('_', ' '):<15} {_for_eyes(name, found)}")
+        output.show(f"{names[name]:<{width}} {_for_eyes(name, found)}")
 
 
 def _for_eyes(name: str, value: object) -> str:

@@ -45,12 +45,13 @@ def test_show_and_list_are_for_eyes(log: Path) -> None:
     """Figures are rounded, times are those of the clock on the wall, columns have names."""
     more = {"env": {**os.environ, "TZ": "UTC-5"}}
     value = json.loads(sessions("show", str(log), "--json").stdout)
-    told = sessions("show", str(log), **more).stdout
-    shown = dict(line.split(None, 1) for line in told.splitlines())
+    told = sessions("show", str(log), **more).stdout.splitlines()
+    width = max(map(len, ("replies of unknown cost", *value)))
+    shown = {line[:width].strip(): line[width + 1 :] for line in told}
     began = datetime.fromisoformat(value["began"]) + timedelta(hours=5)
     assert shown["began"] == f"{began:%Y-%m-%d %H:%M}"
     assert shown["cost"] == f"${value['cost_usd']:.4f}"
-    assert shown["cache"] == f"rate      {value['cache_rate']:.1%}"
+    assert shown["cache rate"] == f"{value['cache_rate']:.1%}"
     assert shown["title"].startswith("none")
     listing = sessions("list", "--workspace", str(log.parents[3]), **more)
     head, row = listing.stdout.splitlines()

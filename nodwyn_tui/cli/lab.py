@@ -5,12 +5,12 @@ Reads logs alone: no configuration, no workspace file, no model.
 
 import argparse
 import itertools
-import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import find_log
 from nodwyn_tui.errors import NodwynError, UsageError
 from nodwyn_tui.lab import running
@@ -49,7 +49,7 @@ def run(arguments: Sequence[str]) -> int:
     ]
     findings = gather(_done(jobs, parsed), policies, models)
     for path, why in sorted(findings.failures.items()):
-        print(f"nodwyn: {path}: {why}", file=sys.stderr)  # noqa: T201 - the command line's own output
+        output.tell(f"nodwyn: {path}: {why}")
     if not findings.logs:
         raise NodwynError("none of the logs could be folded")
     _deliver(findings, parsed)
@@ -79,18 +79,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--cluster", metavar="ADDRESS", help="fold on a Dask cluster")
     add("--chart", metavar="FILE", help="save what each policy costs as a picture, .svg or .png")
     add("--course", metavar="FILE", help="save one log's course, request by request, as a picture")
-    output = parser.add_mutually_exclusive_group()
-    output.add_argument("--json", action="store_true")
-    output.add_argument("--csv", metavar="FILE", help="save a row a request ('-' prints it)")
-    output.add_argument("--parquet", metavar="FILE", help="save a row a request")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--csv", metavar="FILE", help="save a row a request ('-' prints it)")
+    form.add_argument("--parquet", metavar="FILE", help="save a row a request")
     return parser
 
 
 def _count(word: str) -> int:
-    count = int(word)
-    if count < 1:
-        raise ValueError
-    return count
+    if not (word.isascii() and word.isdecimal() and int(word)):
+        raise argparse.ArgumentTypeError(f"must be a whole number of at least 1, not {word!r}")
+    return int(word)
 
 
 def _policies(parsed: argparse.Namespace) -> tuple[LabPolicy, ...]:
@@ -209,17 +208,16 @@ def _deliver(findings: Findings, parsed: argparse.Namespace) -> None:
     if parsed.course:
         write_whole(Path(parsed.course), course(findings, parsed.course))
     if parsed.json:
-        print(json.dumps(value(findings), ensure_ascii=False))  # noqa: T201 - the output
+        output.json_line(value(findings))
     elif parsed.csv == "-":
-        sys.stdout.write(csv_text(findings.rows))
+        output.data(_csv(findings))
     elif parsed.csv:
-        write_whole(Path(parsed.csv), csv_text(findings.rows).encode())
+        write_whole(Path(parsed.csv), _csv(findings))
     elif parsed.parquet:
         write_whole(Path(parsed.parquet), parquet_bytes(findings.rows))
     elif not (parsed.chart or parsed.course):
-        print(_inert(f"{table(findings)}\n\n{chart(findings)}"))  # noqa: T201 - the output
+        output.show(f"{table(findings)}\n\n{chart(findings)}")
 
 
-def _inert(text: str) -> str:
-    """Without what would act on a terminal (SEC-3)."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+def _csv(findings: Findings) -> bytes:
+    return csv_text(findings.rows).encode("utf-8", "replace")

@@ -106,7 +106,7 @@ def recipe_versions(words: str) -> list[int | None]:
             if word.strip() == RECORDED:
                 found.append(None)
             elif dots:
-                found += [version for version in ADDED if int(first) <= version <= int(last)]
+                found += _between(int(first), int(last))
             else:
                 found.append(int(first))
         except ValueError as error:
@@ -115,6 +115,15 @@ def recipe_versions(words: str) -> list[int | None]:
                 f" not {word.strip()!r}"
             ) from error
     return found
+
+
+def _between(first: int, last: int) -> list[int]:
+    known = [version for version in ADDED if first <= version <= last]
+    if not known:
+        raise UsageError(
+            f"no recipe from {first} to {last} is documented: give the lower one first"
+        )
+    return known
 
 
 def _built(what: str, value: str | None, known: Sequence[str], built: Sequence[str]) -> None:

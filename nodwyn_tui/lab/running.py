@@ -8,6 +8,7 @@ import contextlib
 import importlib
 import logging
 import multiprocessing
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -54,10 +55,15 @@ Open = Callable[[], contextlib.AbstractContextManager[Executor]]
 """Gives the executor that jobs run in."""
 
 
+def _named(path: Path) -> str:
+    """A path as text that can be saved, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 def fold(job: Job) -> Done:
     """Does a job, here and now."""
     try:
-        source = Source(str(job.path), Log.read(job.path).events)
+        source = Source(_named(job.path), Log.read(job.path).events)
         sums: dict[tuple[str, str], Sums] = {}
         rows: list[Row] = []
         for policy in job.policies:

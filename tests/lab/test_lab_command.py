@@ -60,6 +60,9 @@ def test_table_and_bars_of_one_log() -> None:
         (("--high", "many"), "--high takes whole numbers of tokens"),
         (("--cache-model", "magic"), "there is no cache model 'magic'; there are: kv-slot"),
         (("--folds", "some"), "--folds takes recorded, on, off"),
+        (("--recipe", "20..1"), "no recipe from 20 to 1 is documented"),
+        (("--recipe", "3..5"), "no recipe from 3 to 5 is documented"),
+        (("--jobs", "0"), "must be a whole number of at least 1, not '0'"),
     ],
 )
 def test_what_cannot_be_folded_is_a_usage_error(options: tuple[str, str], words: str) -> None:
@@ -191,3 +194,37 @@ def test_session_is_found_by_its_id(tmp_path: Path) -> None:
         cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
     )  # fmt: skip
     assert [Path(each["log"]).parent.name for each in json.loads(done.stdout)["logs"]] == [name]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device")
+@pytest.mark.parametrize("form", [(), ("--json",), ("--csv", "-")])
+def test_output_that_cannot_be_written_is_one_line_of_error(form: tuple[str, ...]) -> None:
+    """REL-3: on a full disk, and with standard output closed by whoever started it."""
+    command = [*NODWYN, "lab", str(SESSIONS / "chat.jsonl"), *form]
+    root = Path(__file__).parents[2]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            cwd=root,
+        )  # fmt: skip
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+    assert "cannot write standard output" in done.stderr
+    closed = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *command], stderr=subprocess.PIPE, text=True,
+        timeout=60, check=False, cwd=root,
+    )  # fmt: skip
+    assert (closed.returncode, closed.stderr) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names are Unicode there")
+def test_log_whose_name_is_no_text_is_folded_like_others(tmp_path: Path) -> None:
+    """REL-3: a file's name is bytes; what is printed and saved of it is UTF-8."""
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9"))
+    folder.mkdir()
+    (folder / "chat.jsonl").write_bytes((SESSIONS / "chat.jsonl").read_bytes())
+    saved = tmp_path / "rows.csv"
+    for form in ((), ("--json",), ("--csv", str(saved)), ("--csv", "-")):
+        done = lab(str(folder), *form)
+        assert done.stderr == ""
+    rows = list(csv.DictReader(saved.read_text("utf-8").splitlines()))
+    assert {Path(row["log"]).parent.name for row in rows} == {"caf\N{REPLACEMENT CHARACTER}"}

@@ -62,6 +62,11 @@ def _check(events: Sequence[ev.Event], first: int, last: int) -> None:
     ]
     if first in old and last in ends and first <= last:
         return
+    if not old:
+        raise UsageError(
+            f"there is nothing to sum up: the window has no more turns"
+            f" than the latest {KEPT_TURNS}, which stay as they are"
+        )
     raise UsageError(
         f"{first} to {last} are no whole user turns of the window before the latest {KEPT_TURNS};"
         f" a span may begin at {_listed(old)} and end at {_listed(ends)}"
@@ -79,4 +84,4 @@ def _shows(events: Sequence[ev.Event], summary: ev.SummaryAdd) -> bool:
 
 
 def _listed(seqs: Sequence[int]) -> str:
-    return ", ".join(map(str, seqs)) if seqs else "none: the session has too few turns"
+    return ", ".join(map(str, seqs))

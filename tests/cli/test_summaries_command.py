@@ -137,3 +137,14 @@ def test_a_turn_of_which_a_part_was_taken_back_is_refused(tmp_path: Path) -> Non
     done = sessions("summarize", folder, *bounds, "--text", "in short")
     assert done.returncode == 2
     assert "was taken back" in done.stderr
+
+
+def test_a_window_of_few_turns_says_that_there_is_nothing_to_sum_up(tmp_path: Path) -> None:
+    log = LogBuilder()
+    said(log, "before")
+    log.clear()
+    first = said(log, "one")
+    done = sessions("summarize", stored(tmp_path, log), "--first", str(first), "--last", "9",
+                    "--text", "x")  # fmt: skip
+    assert done.returncode == 2
+    assert "nothing to sum up" in done.stderr

@@ -12,28 +12,33 @@ COMPACT = "/compact goes on in a new window, from a note of what was done"
 ANEW = "/clear starts a new window in this session, or start a new session"
 
 
-def too_long(message: ev.UserMessage, conversation: Conversation) -> ev.BudgetBlocked | None:
+def too_long(
+    message: ev.UserMessage, conversation: Conversation, share: float
+) -> ev.BudgetBlocked | None:
     """Why a message fits no window, neither alone with the fixed prefix nor beside what is never
-    trimmed (what the person said before); `None` if it does fit.
+    trimmed (what the person said before); `None` if it does fit. `share` is the server's own count
+    of a prompt over our estimate of it, as a request is measured before it is sent.
     """
     recipe = conversation.recipe
-    own, ceiling = message_tokens(task_row(message, recipe)), recipe.window.ceiling
+    estimate, ceiling = message_tokens(task_row(message, recipe)), recipe.window.ceiling
+    own, most = round(estimate * share), ceiling / share
     figures = {"message": own, "ceiling": ceiling, "context": recipe.num_ctx}
-    if fixed_tokens(recipe.system, recipe.tools) + own > ceiling:
+    if fixed_tokens(recipe.system, recipe.tools) + estimate > most:
         return ev.BudgetBlocked(
             reason=f"the message alone is about {own:,} tokens, where a request may hold"
             f" {ceiling:,} with the system prompt and tools",
             figures=figures,
             remedies=(SHORTER, LARGER),
         )
-    if conversation.window().estimate + own <= ceiling:
+    if conversation.window().estimate + estimate <= most:
         return None
-    with_it = conversation.window(Shape(high_water=0), message)
-    if with_it.estimate <= ceiling:
+    with_it = conversation.window(Shape(high_water=0), message).estimate
+    if with_it <= most:
         return None
+    least = round(with_it * share)
     return ev.BudgetBlocked(
         reason=f"with the message, about {own:,} tokens, and your earlier ones a request would have"
-        f" {with_it.estimate:,} tokens at least, where it may hold {ceiling:,}",
-        figures=figures | {"least": with_it.estimate},
+        f" {least:,} tokens at least, where it may hold {ceiling:,}",
+        figures=figures | {"least": least},
         remedies=(COMPACT, ANEW, SHORTER, LARGER),
     )

@@ -293,7 +293,8 @@ class Session:
         self._compact.let_go()
         conversation.begin_run()
         try:
-            if blocked := too_long(message, conversation):
+            share = conversation.ledger.facts.calibration(self.target.ref.origin)
+            if blocked := too_long(message, conversation, share):
                 conversation.append(replace(message, rejected=True), blocked, must=True)
                 self._tell_end(Ending.of(BlockedError(blocked.reason)))
                 return

@@ -103,7 +103,7 @@ class Turn:
         for at, text in enumerate(steers):
             message = ev.UserMessage(text=text, via="steer")
             try:
-                if blocked := too_long(message, self._conversation):
+                if blocked := too_long(message, self._conversation, self._asker.share):
                     self._conversation.append(replace(message, rejected=True), blocked, must=True)
                 else:
                     self._conversation.append(message, must=True)

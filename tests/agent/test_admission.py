@@ -20,7 +20,7 @@ async def test_message_that_fits_no_more_beside_the_earlier_ones_is_not_kept(rig
         rig.configure(server)
         await rig.open()
         assert (await rig.ask("x" * 9_000)).why == "done"
-        ended = await rig.ask("y" * 9_000)
+        ended = await rig.ask("y" * 18_000)
         assert (ended.why, ended.exit_code, len(server.bodies)) == ("blocked", 5, 1)
         assert "earlier" in ended.message
         assert [message.rejected for message in rig.of(ev.UserMessage)] == [False, True]
@@ -28,6 +28,18 @@ async def test_message_that_fits_no_more_beside_the_earlier_ones_is_not_kept(rig
         assert (await rig.ask("short")).text == "b"
         rig.tell(commands.ClearWindow())
         assert (await rig.ask("y" * 9_000)).text == "c"
+
+
+async def test_message_is_measured_as_the_request_will_be(rig: Rig) -> None:
+    """PRV-7: by the server's own counts of earlier prompts, where it counts less than we do."""
+    with ChatServer([say("a"), say("b")], context=8_000) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask("x" * 9_000)
+        assert (await rig.ask("y" * 9_000)).text == "b"
+    assert server.violations == []
+    ceiling = rig.of(ev.SessionStart)[0].recipe.window.ceiling
+    assert rig.of(ev.LlmRequest)[-1].estimate > ceiling
 
 
 async def test_steer_that_fits_no_window_stops_nothing(rig: Rig) -> None:

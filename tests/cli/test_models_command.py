@@ -155,7 +155,7 @@ def test_a_hosted_models_prompt_is_longer_than_what_its_cache_takes(
         configure(home, server, cache_control="ephemeral")
         first, second = (findings(nodwyn("models", "test", "m", "--json")) for _ in range(2))
     assert [found["cache written"][0] for found in (first, second)] == ["yes", "yes"]
-    assert [counted.read > 0 for counted in server.counted] == [False, True, False, True]
+    assert [read > 0 for _, read in server.reads] == [False, True, False, True]
 
 
 def test_the_list_has_every_figure_with_its_source(home: Path, nodwyn: Nodwyn) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -25,7 +25,8 @@ class ScriptedCall:
 class Say:
     """A reply. `finish` None: what the protocol says for it. `usage`: True counts as the real
     server does, False sends none, a mapping is sent as it is. `piece` is the characters a chunk,
-    `pause` the seconds between two chunks, `gate` what the reply waits for.
+    `pause` the seconds between two chunks, `gate` what the reply waits for. `spoil` makes other
+    bytes of the protocol's own, piece by piece; `headers` are added to them.
     """
 
     text: str = ""
@@ -37,6 +38,8 @@ class Say:
     piece: int = 12
     pause: float = 0.0
     gate: threading.Event | None = None
+    spoil: Callable[[list[bytes]], Iterable[bytes]] | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

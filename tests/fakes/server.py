@@ -54,6 +54,8 @@ class FakeServer:
         self.reads: list[tuple[int, int]] = []
         """Prompt and cached tokens of each model request that was answered."""
         self.connections = 0
+        self.keep_alive = True
+        """Whether a connection serves another request."""
         self.asked, self.hung_up = threading.Event(), threading.Event()
         """A model request came; the client of one went away before its end."""
         self._host = host
@@ -217,7 +219,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._raw(answer)
         else:
             parts = self.server_fake.render(answer, body)
-            self._stream(200, {"Content-Type": self.server_fake.stream_type}, parts, answer)
+            if answer.spoil is not None:
+                parts = answer.spoil(list(parts))
+            headers = {"Content-Type": self.server_fake.stream_type, **answer.headers}
+            self._stream(200, headers, parts, answer)
 
     def _raw(self, item: Raw) -> None:
         kind = item.content_type or self.server_fake.stream_type
@@ -231,6 +236,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
+        if not self.server_fake.keep_alive:
+            self.send_header("Connection", "close")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         for part in filter(None, parts):

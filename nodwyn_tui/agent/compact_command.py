@@ -9,12 +9,12 @@ from typing import Literal
 
 from nodwyn_tui.agent import spend
 from nodwyn_tui.agent.asking import Asker
-from nodwyn_tui.agent.compaction import NO_NOTE, UNTRIMMED, Compaction, NoNote, Tried
+from nodwyn_tui.agent.compaction import NO_NOTE, Compaction, NoNote, Tried
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError, UsageError
 from nodwyn_tui.link import events as up
-from nodwyn_tui.window.build import Window
+from nodwyn_tui.window.build import UNTRIMMED, Window
 from nodwyn_tui.window.entries import Entry, EntryKind
 from nodwyn_tui.window.handover import Handover
 

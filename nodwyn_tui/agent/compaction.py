@@ -14,12 +14,9 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
 from nodwyn_tui.window import handover
-from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
 from nodwyn_tui.window.handover import Handover
 from nodwyn_tui.window.own_note import own_handover
-
-UNTRIMMED = Shape(high_water=2**62)
-"""A window as it is before anything more leaves it."""
 
 TRIES = 2
 """How often a note is asked for where calls come in its place."""

@@ -10,12 +10,9 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.price import Rates
-from nodwyn_tui.window.build import Shape, Window
+from nodwyn_tui.window.build import ENDLESS, Shape, Window
 from nodwyn_tui.window.prompts import HEAD
 from nodwyn_tui.window.weighing import Moment, due
-
-UNTRIMMED = 2**62
-"""A trim line that no window crosses."""
 
 UNKNOWN_RATIO = 10.0
 """What a token that is read anew costs over a cached one where nobody tells."""
@@ -33,7 +30,7 @@ def folded(
     """
     if not target.folds or not conversation.stale.folds():
         return shape, window
-    whole = conversation.window(replace(shape, high_water=UNTRIMMED)) if window.newly else window
+    whole = conversation.window(replace(shape, high_water=ENDLESS)) if window.newly else window
     prediction, _ = conversation.forecast.predict(window, target, shape, now)
     moment = Moment(
         held=max(prediction.pieces - HEAD, 0),

@@ -10,10 +10,10 @@ from nodwyn_tui.domain.events import (
 )
 from nodwyn_tui.domain.recipe import WindowLimits
 from nodwyn_tui.window import handover
+from nodwyn_tui.window.build import ENDLESS
 
 FAILED = "compaction"
 """Why a note is there that tells the person of a compaction that came to nothing."""
-ENDLESS = 2**62
 
 
 class Growth:

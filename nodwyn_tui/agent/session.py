@@ -21,7 +21,6 @@ from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.switching import Cold, Fallback, cold, recorded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
-from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.agent.turn import Turn
 from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
@@ -108,11 +107,6 @@ class Session:
     def mode(self) -> ev.Mode:
         """The approval mode."""
         return self._parts.gate.mode
-
-    @property
-    def transcript(self) -> Transcript:
-        """The entries and their bodies."""
-        return self._conversation.transcript
 
     @property
     def pages(self) -> Pages:

@@ -11,7 +11,6 @@ from nodwyn_tui.cli import output
 from nodwyn_tui.errors import NodwynError, UsageError
 
 INTERRUPTED = 130
-USAGE = 2
 
 EPILOG = """\
 commands:

@@ -10,8 +10,6 @@ from datetime import UTC, datetime
 from nodwyn_tui.domain.usage import Usage
 
 MILLION = 1_000_000
-DAY = 24 * 60
-"""Minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.lab.compactions import assumed_note, without_compactions
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.window import handover, weighing
-from nodwyn_tui.window.build import Shape, Window
+from nodwyn_tui.window.build import ENDLESS, UNTRIMMED, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.contexts import CONVERSATION
 from nodwyn_tui.window.entries import Entry, size
@@ -44,9 +44,6 @@ AnyEvent = TypeVar("AnyEvent", bound=Event)
 
 UNSEEN = (ToolCall, Approval, RunEnd, LlmError)
 """Frequent lines that stand in no window: left out, they cost no look at every request."""
-
-ENDLESS = 2**62
-"""A trim line that no window crosses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +141,7 @@ class _Session:
         recipe, rolling = self._recipe, self._conversation
         if self._policy.strategy != "compact" or recipe is None or recorded.ctx != CONVERSATION:
             return None
-        before = rolling.window(recipe, Shape(high_water=ENDLESS)).estimate
+        before = rolling.window(recipe, UNTRIMMED).estimate
         forced = _shape(recorded, self._policy).high_water or ENDLESS
         if before <= min(recipe.window.high_water, forced) or before < self._not_before:
             return None

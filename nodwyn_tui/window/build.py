@@ -28,7 +28,9 @@ class Shape:
 
 
 ORDINARY = Shape()
-UNTRIMMED = Shape(high_water=2**62)
+ENDLESS = 2**62
+"""A trim line that no window crosses."""
+UNTRIMMED = Shape(high_water=ENDLESS)
 """The window as it stands: a trim that is due only happens once a request records it."""
 
 

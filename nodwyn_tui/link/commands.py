@@ -3,7 +3,10 @@
 from typing import Literal
 
 from nodwyn_tui.domain.words import Mode, Strategy, WindowAction
+from nodwyn_tui.link.images import ImageCommand
 from nodwyn_tui.link.record import Record
+from nodwyn_tui.link.settings import SettingsCommand
+from nodwyn_tui.link.setup import SetupCommand
 
 
 class Open(Record):
@@ -34,11 +37,12 @@ class Open(Record):
 
 class Send(Record):
     """A message of the person. While a run goes on it is queued: `steer` after the current tool
-    batch, else at the run's end.
+    batch, else at the run's end. `images` are digests of attached ones, in their order.
     """
 
     text: str
     steer: bool = False
+    images: tuple[str, ...] = ()
 
 
 class Interrupt(Record):
@@ -152,9 +156,12 @@ class FetchPage(Record):
 
 
 class SaveDraft(Record):
-    """The prompt's text as it stands; kept over a crash. Sent at most twice a second."""
+    """The prompt as it stands, with the digests of its images; kept over a crash. Sent at most
+    twice a second.
+    """
 
     text: str
+    images: tuple[str, ...] = ()
 
 
 class Close(Record):
@@ -185,4 +192,7 @@ Command = (
     | FetchPage
     | SaveDraft
     | Close
+    | SettingsCommand
+    | ImageCommand
+    | SetupCommand
 )

@@ -8,7 +8,10 @@ from typing import Literal
 
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.domain.words import Mode, RunEndWhy, WindowAction
+from nodwyn_tui.link.images import Attached, ImageEvent
 from nodwyn_tui.link.record import Record
+from nodwyn_tui.link.settings import SettingsEvent
+from nodwyn_tui.link.setup import SetupEvent
 
 EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
 EntryState = Literal["in", "cut", "elided", "folded", "dropped", "behind", "outside"]
@@ -70,6 +73,7 @@ class Opened(Record):
     strategy: str = "trim"
     theme: str = "nodwyn-dark"
     draft: str = ""
+    draft_images: tuple[Attached, ...] = ()
     history: tuple[str, ...] = ()
     read_only: bool = False
     holder_pid: int = 0
@@ -335,6 +339,7 @@ class Returned(Record):
 
     text: str
     why: Literal["rewound", "queued"]
+    images: tuple[Attached, ...] = ()
 
 
 class EditOption(Record):
@@ -378,6 +383,7 @@ class NotSent(Record):
 
     text: str
     reason: str
+    images: tuple[Attached, ...] = ()
 
 
 class Unsaved(Record):
@@ -455,4 +461,7 @@ UpEvent = (
     | LogLine
     | Failed
     | Closed
+    | SettingsEvent
+    | ImageEvent
+    | SetupEvent
 )

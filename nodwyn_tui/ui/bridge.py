@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from nodwyn_tui.link import commands
+from nodwyn_tui.link import commands, images, settings, setup
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import Front
 from nodwyn_tui.system.clock import Clock
@@ -130,7 +130,7 @@ class Bridge:
             case up.LogLine():
                 pass  # for `run --format jsonl`; the screen never asks for it
             case _:
-                assert_never(event)
+                message = _screens_of_their_own(event)
         return message
 
     def _follow(self, event: up.Opened | up.Failed | up.Closed) -> None:
@@ -162,3 +162,27 @@ class Bridge:
                 confirmed = isinstance(event, up.Queued | up.RunStarted | up.NotSent)
         if confirmed:
             self._unconfirmed.clear()
+
+
+def _screens_of_their_own(
+    event: settings.SettingsEvent | images.ImageEvent | setup.SetupEvent,
+) -> news.News:
+    """What is drawn by settings, by the prompt's images, by a first run."""
+    match event:
+        case (
+            settings.SettingsShown()
+            | settings.SettingsSaved()
+            | settings.SettingsRefused()
+            | settings.TrialPriced()
+            | settings.TrialStep()
+            | settings.TrialEnded()
+            | settings.ServerModelsListed()
+            | settings.CredentialKept()
+        ):
+            return news.SettingsNews(event)
+        case images.ImageAttached() | images.AttachRefused() | images.ImagesWithheld():
+            return news.ImageNews(event)
+        case setup.WaysFound() | setup.PullProgress() | setup.LocalStarting():
+            return news.SetupNews(event)
+        case _:
+            assert_never(event)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from textual.message import Message
 
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import ImageEvent
+from nodwyn_tui.link.settings import SettingsEvent
+from nodwyn_tui.link.setup import SetupEvent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,30 @@ class AsideNews(Message, bubble=False):
         super().__init__()
 
 
+class SettingsNews(Message, bubble=False):
+    """An answer to the settings screen."""
+
+    def __init__(self, event: SettingsEvent) -> None:
+        self.event = event
+        super().__init__()
+
+
+class ImageNews(Message, bubble=False):
+    """Something of the images that are attached."""
+
+    def __init__(self, event: ImageEvent) -> None:
+        self.event = event
+        super().__init__()
+
+
+class SetupNews(Message, bubble=False):
+    """Something of a first run."""
+
+    def __init__(self, event: SetupEvent) -> None:
+        self.event = event
+        super().__init__()
+
+
 class WorkerLost(Message, bubble=False):
     """The worker is gone without a word. `again` says that another was started; `unsent` is what
     the person had sent and it had not confirmed.
@@ -121,5 +148,8 @@ News = (
     | CompactionNews
     | StandingNews
     | AsideNews
+    | SettingsNews
+    | ImageNews
+    | SetupNews
     | WorkerLost
 )

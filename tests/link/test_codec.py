@@ -5,7 +5,7 @@ import typing
 import pytest
 
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.link import codec, commands, events
+from nodwyn_tui.link import codec, commands, events, images, settings, setup
 
 RECORDS = [
     commands.Open(workspace="/w", resume="last", add_dirs=("/a", "/b"), max_steps=3),
@@ -49,6 +49,51 @@ RECORDS = [
         entry_id="00000004", options=(events.EditOption(action="restore", freed=-9, again=3),)
     ),
     events.MessagesListed(messages=(events.Earlier(entry_id="00000004", text="go", tokens=9),)),
+    settings.SaveSettings(
+        changes=(
+            settings.SettingChange(path=("models", "a b.c", "effort"), value="high"),
+            settings.SettingChange(path=("model",), value=None),
+        ),
+        version="1",
+    ),
+    settings.SettingsShown(
+        file="/c.toml",
+        version="1",
+        groups=(
+            settings.SettingsGroup(
+                kind="model",
+                name="a b.c",
+                title="a b.c",
+                rows=(
+                    settings.Setting(
+                        path=("models", "a b.c", "effort"),
+                        label="effort",
+                        kind="choice",
+                        help="how hard",
+                        choices=("low", "high"),
+                        theirs="",
+                    ),
+                ),
+            ),
+        ),
+    ),
+    images.ImageAttached(
+        text="/a.png",
+        image=images.Attached(
+            sha256="0",
+            name="a.png",
+            mime="image/png",
+            width=1,
+            height=2,
+            size=3,
+            tokens=4,
+            path="/s/0",
+        ),
+    ),
+    images.ImagesWithheld(
+        host="h", images=(images.WithheldImage(sha256="0", name="a.png", why="missing"),)
+    ),
+    setup.WaysFound(ways=(setup.Way(kind="ollama", name="ollama", title="", models=("m",)),)),
     events.RunEnded(why="done", usage=Usage(prompt_tokens=3, cost_usd=0.5)),
 ]
 

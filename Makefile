@@ -21,7 +21,7 @@ run: $(VENV)/.runs
 	@$(BIN)/python -P -m nodwyn_tui $(ARGS)
 
 test: $(VENV)/.tests
-	$(BIN)/python -m pytest --cov --cov-report= $(TESTS)
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report= $(TESTS)
 
 bench: $(VENV)/.tests
 	@for script in tests/bench/bench_*.py; do $(BIN)/python $$script || exit 1; done

@@ -13,9 +13,10 @@ from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
 from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.limits import limits_of
+from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
-from nodwyn_tui.agent.session import Parts, Session
+from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles

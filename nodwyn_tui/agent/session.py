@@ -1,37 +1,26 @@
 """One open session: its log, its model, its runs. Everything a front asks of it, save opening."""
 
-import asyncio
 import contextlib
-from collections.abc import Coroutine
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Asker
-from nodwyn_tui.agent.calls import LOST, CallRunner
+from nodwyn_tui.agent.calls import LOST
 from nodwyn_tui.agent.compact_command import CompactCommand
 from nodwyn_tui.agent.compaction import Compaction
-from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.editing import BUSY, Editing
-from nodwyn_tui.agent.ending import Ending, report
-from nodwyn_tui.agent.gate import Gate
-from nodwyn_tui.agent.limits import Limits
-from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.pages import Pages
-from nodwyn_tui.agent.switching import Cold, Fallback, cold, recorded
+from nodwyn_tui.agent.parts import Parts
+from nodwyn_tui.agent.runs import Runs
+from nodwyn_tui.agent.switching import Cold, cold, recorded
 from nodwyn_tui.agent.target import Target
-from nodwyn_tui.agent.toolbox import Toolbox
-from nodwyn_tui.agent.turn import Turn
-from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.recipe import Strategy
-from nodwyn_tui.errors import BlockedError, NodwynError, ProviderError, StoreError, UsageError
+from nodwyn_tui.errors import NodwynError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store import places
-from nodwyn_tui.store.draft import Draft
-from nodwyn_tui.system.clock import Clock
 
 Settling = commands.AcceptCompaction | commands.DropCompaction | commands.UndoCompaction
 Edit = commands.PriceEdit | commands.EditWindow | commands.ListMessages | commands.TakeBack
@@ -42,38 +31,17 @@ AUTO_REFUSED = (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class Parts:
-    """What a session is put together from. `draft` is there for a front with a prompt; `created`
-    says that this process began the session, `state` is the person's state folder;
-    `unsandboxed_auto` says that mode `auto` was asked for without a sandbox, in so many words.
-    """
-
-    conversation: Conversation
-    target: Target
-    toolbox: Toolbox
-    gate: Gate
-    draft: Draft | None
-    clock: Clock
-    state: Path
-    created: bool
-    fallback: Fallback
-    limits: Limits = field(default_factory=Limits)
-    unsandboxed_auto: bool = False
-
-
 class Session:
-    """Runs, one at a time; what is typed meanwhile waits."""
+    """A session as its worker sees it; its runs are `runs`'s."""
 
     def __init__(self, parts: Parts, emit: Emit) -> None:
         self._parts, self._emit = parts, emit
         self._conversation = parts.conversation
-        self._run: asyncio.Task[None] | None = None
-        self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting = Waiting(parts.conversation, emit)
-        self._loaded = LoadedContext()
         self._compaction = Compaction(parts.conversation)
         self._compact = CompactCommand(parts.conversation, self._compaction, emit)
+        self._runs = Runs(
+            parts, self._compaction, emit, before=self._compact.let_go, switch=self.switch_model
+        )
         self._editing = Editing(parts.conversation, emit, parts.clock)
         talk = parts.conversation
         self._pages = Pages(talk.transcript, talk.log.archive, talk.standing)
@@ -114,9 +82,14 @@ class Session:
         return self._pages
 
     @property
+    def runs(self) -> Runs:
+        """Its runs."""
+        return self._runs
+
+    @property
     def running(self) -> bool:
         """Whether a run goes on."""
-        return self._run is not None and not self._run.done()
+        return self._runs.running
 
     def repair(self) -> None:
         """After a crash: calls without a result get one, an open run its end, and a handover note
@@ -140,24 +113,11 @@ class Session:
             self._conversation.append(ev.UserQueued(text=text, dropped=True))
         return texts
 
-    def send(self, command: commands.Send) -> None:
-        """A message: starts a run, or waits for the one that goes on."""
-        text = clean(command.text)
-        if self.running:
-            self._waiting.add(text, steer=command.steer)
-        else:
-            self._start(ev.UserMessage(text="\n\n".join([*self._waiting.take_all(), text])))
-
-    def go_on(self) -> None:
-        """Continue after a limit, an error or an interruption."""
-        if not self.running:
-            self._start(ev.UserMessage(text="Continue.", via="continue"))
-
     def compact(self, wish: str) -> None:
         """Asks for a handover note, for the person to look at."""
         if self.running:
             raise UsageError("/compact works once this run has ended (Esc stops it)")
-        self._begin(self._compacting(wish))
+        self._runs.begin(self._compacting(wish))
 
     def settle_compaction(self, command: Settling) -> None:
         """What the person makes of the note on offer, or of the latest compaction."""
@@ -172,13 +132,11 @@ class Session:
                 self._compact.undo()
         self.tell_meter()
         if not self._compact.offers:
-            self._send_waiting()
+            self._runs.send_waiting()
 
     async def interrupt(self) -> None:
         """Stops the run, and waits until everything it had started has ended (AGT-3)."""
-        if self._run is not None and not self._run.done():
-            self._run.cancel()
-            await asyncio.wait([self._run])
+        await self._runs.stop()
         self._compact.let_go()
 
     async def answer(self, command: commands.Answer) -> None:
@@ -235,7 +193,7 @@ class Session:
         """Says what can be done in the window, or does it: between runs only."""
         match command:
             case commands.TakeBack():
-                self._waiting.take_back()
+                self._runs.waiting.take_back()
             case commands.PriceEdit(entry_id=entry_id) if self.running:
                 self._emit(up.EditPriced(entry_id=entry_id, options=(), why_not=BUSY))
             case _ if self.running:
@@ -279,84 +237,6 @@ class Session:
             if self.spoken or not self._parts.created:
                 self._conversation.append(ev.SessionEnd(why="closed"))
 
-    def _start(self, message: ev.UserMessage) -> None:
-        """Records the person's message and begins a run. A disk that refuses the message gives it
-        back to the prompt; one that fits no window is kept, and marked as not sent.
-        """
-        conversation = self._conversation
-        self._compact.let_go()
-        conversation.begin_run()
-        try:
-            share = conversation.ledger.facts.calibration(self.target.ref.origin)
-            if blocked := too_long(message, conversation, share):
-                conversation.append(replace(message, rejected=True), blocked, must=True)
-                self._tell_end(Ending.of(BlockedError(blocked.reason)))
-                return
-            recorded, *_ = conversation.append(message, must=True)
-        except StoreError as error:
-            self._emit(up.NotSent(text=message.text, reason=str(error)))
-            self._tell_end(Ending.of(error))
-            return
-        self._forget_draft(message.text)
-        self._emit(up.RunStarted(run=recorded.run))
-        self._begin(self._running())
-
-    def _begin(self, work: Coroutine[None, None, None]) -> None:
-        self._run = asyncio.create_task(work)
-        self._run.add_done_callback(self._watch)
-
-    def _forget_draft(self, text: str) -> None:
-        if self._parts.draft is None:
-            return
-        try:
-            self._parts.draft.sent(text)
-        except StoreError as error:
-            self._emit(
-                up.Notice(level="warning", text=f"the prompt's history is not kept: {error}")
-            )
-
-    def _watch(self, task: "asyncio.Task[None]") -> None:
-        """A bug in a run ends the worker visibly, in place of a run that never ends."""
-        if not task.cancelled() and (error := task.exception()) and not self.crashed.done():
-            self.crashed.set_exception(error)
-
-    async def _running(self) -> None:
-        """One run, from its message to its end; then what was queued meanwhile."""
-        parts, conversation = self._parts, self._conversation
-        asker = Asker(conversation, parts.target, self._emit, parts.clock)
-        runner = CallRunner(conversation, parts.toolbox, parts.gate, self._emit, parts.clock)
-        turn = Turn(
-            conversation,
-            asker,
-            self._compaction,
-            runner,
-            parts.toolbox,
-            self._waiting,
-            self._loaded,
-            parts.limits,
-            self._take_over,
-        )
-        try:
-            ending = await turn.run()
-        except asyncio.CancelledError:
-            ending = Ending("interrupted", "interrupted")
-        except NodwynError as error:
-            ending = Ending.of(error)
-        conversation.append(ev.RunEnd(why=ending.why))
-        conversation.log.archive.keep_up()
-        self._tell_end(ending)
-        if ending.why == "done":
-            self._send_waiting()
-
-    async def _take_over(self, asker: Asker, error: ProviderError) -> bool:
-        """The fallback goes on where the model failed for good; whether it does (PRV-14)."""
-        parts = self._parts
-        target = await parts.fallback.take_over(
-            self._conversation, parts.target, error, parts.clock.now(), self.switch_model
-        )
-        asker.target = target or asker.target
-        return target is not None
-
     async def _compacting(self, wish: str) -> None:
         """A handover note on its way; what was typed meanwhile waits until it is settled."""
         parts = self._parts
@@ -367,13 +247,4 @@ class Session:
             self._emit(up.Notice(level="warning", text=str(error)))
         self.tell_meter()
         if not self._compact.offers:
-            self._send_waiting()
-
-    def _send_waiting(self) -> None:
-        """Begins a run with what waits, if anything does."""
-        if waiting := self._waiting.take_all():
-            self._start(ev.UserMessage(text="\n\n".join(waiting)))
-
-    def _tell_end(self, ending: Ending) -> None:
-        self._emit(report(self._conversation.run, ending))
-        self.tell_meter()
+            self._runs.send_waiting()

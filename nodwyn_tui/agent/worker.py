@@ -61,7 +61,7 @@ class Worker:
         if self._session is None:
             return await self._back.receive()
         receiving = asyncio.ensure_future(self._back.receive())
-        crashed = self._session.crashed
+        crashed = self._session.runs.crashed
         either: tuple[asyncio.Future[Any], ...] = (receiving, crashed)
         try:
             await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
@@ -113,9 +113,9 @@ class Worker:
             raise UsageError(READ_ONLY if self._reader else NO_SESSION)
         match command:
             case commands.Send():
-                self._session.send(command)
+                self._session.runs.send(command)
             case commands.Continue():
-                self._session.go_on()
+                self._session.runs.go_on()
             case commands.Interrupt():
                 await self._session.interrupt()
             case commands.Answer():

@@ -1,0 +1,34 @@
+"""What a session is put together from, by `assembly.py`."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.limits import Limits
+from nodwyn_tui.agent.switching import Fallback
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.toolbox import Toolbox
+from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.system.clock import Clock
+
+
+@dataclass(slots=True, kw_only=True)
+class Parts:
+    """`target` is the model that is asked now; it changes with `/model`. `draft` is there for a
+    front with a prompt; `created` says that this process began the session, `state` is the person's
+    state folder; `unsandboxed_auto` says that mode `auto` was asked for without a sandbox, in so
+    many words.
+    """
+
+    conversation: Conversation
+    target: Target
+    toolbox: Toolbox
+    gate: Gate
+    draft: Draft | None
+    clock: Clock
+    state: Path
+    created: bool
+    fallback: Fallback
+    limits: Limits = field(default_factory=Limits)
+    unsandboxed_auto: bool = False

@@ -1,0 +1,156 @@
+"""The runs of one session: one at a time, and what is typed meanwhile waits."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import replace
+
+from nodwyn_tui.agent.admission import too_long
+from nodwyn_tui.agent.asking import Asker
+from nodwyn_tui.agent.calls import CallRunner
+from nodwyn_tui.agent.compaction import Compaction
+from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.ending import Ending, report
+from nodwyn_tui.agent.loaded import LoadedContext
+from nodwyn_tui.agent.parts import Parts
+from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.turn import Turn
+from nodwyn_tui.agent.waiting import Waiting
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.errors import BlockedError, NodwynError, ProviderError, StoreError
+from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
+
+
+class Runs:
+    """Begins them, ends them, tells of them. `before` is called before one begins; `switch` goes
+    over to a fallback.
+    """
+
+    def __init__(
+        self,
+        parts: Parts,
+        compaction: Compaction,
+        emit: Emit,
+        before: Callable[[], None],
+        switch: Callable[[Target], Awaitable[None]],
+    ) -> None:
+        self._parts, self._compaction, self._emit = parts, compaction, emit
+        self._conversation = parts.conversation
+        self._before, self._switch = before, switch
+        self._run: asyncio.Task[None] | None = None
+        self._loaded = LoadedContext()
+        self.waiting = Waiting(parts.conversation, emit)
+        self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    @property
+    def running(self) -> bool:
+        """Whether a run goes on, or anything else that was begun here."""
+        return self._run is not None and not self._run.done()
+
+    def send(self, command: commands.Send) -> None:
+        """A message: starts a run, or waits for the one that goes on."""
+        text = clean(command.text)
+        if self.running:
+            self.waiting.add(text, steer=command.steer)
+        else:
+            self._start(ev.UserMessage(text="\n\n".join([*self.waiting.take_all(), text])))
+
+    def go_on(self) -> None:
+        """Continue after a limit, an error or an interruption."""
+        if not self.running:
+            self._start(ev.UserMessage(text="Continue.", via="continue"))
+
+    def begin(self, work: Coroutine[None, None, None]) -> None:
+        """Something that goes on until it ends or is stopped, as a run does."""
+        self._run = asyncio.create_task(work)
+        self._run.add_done_callback(self._watch)
+
+    def send_waiting(self) -> None:
+        """Begins a run with what waits, if anything does."""
+        if waiting := self.waiting.take_all():
+            self._start(ev.UserMessage(text="\n\n".join(waiting)))
+
+    async def stop(self) -> None:
+        """Stops what goes on, and waits until everything it had started has ended (AGT-3)."""
+        if self._run is not None and not self._run.done():
+            self._run.cancel()
+            await asyncio.wait([self._run])
+
+    def _start(self, message: ev.UserMessage) -> None:
+        """Records the person's message and begins a run. A disk that refuses the message gives it
+        back to the prompt; one that fits no window is kept, and marked as not sent.
+        """
+        conversation = self._conversation
+        self._before()
+        conversation.begin_run()
+        try:
+            share = conversation.ledger.facts.calibration(self._parts.target.ref.origin)
+            if blocked := too_long(message, conversation, share):
+                conversation.append(replace(message, rejected=True), blocked, must=True)
+                self._tell_end(Ending.of(BlockedError(blocked.reason)))
+                return
+            recorded, *_ = conversation.append(message, must=True)
+        except StoreError as error:
+            self._emit(up.NotSent(text=message.text, reason=str(error)))
+            self._tell_end(Ending.of(error))
+            return
+        self._forget_draft(message.text)
+        self._emit(up.RunStarted(run=recorded.run))
+        self.begin(self._running())
+
+    def _forget_draft(self, text: str) -> None:
+        if self._parts.draft is None:
+            return
+        try:
+            self._parts.draft.sent(text)
+        except StoreError as error:
+            self._emit(
+                up.Notice(level="warning", text=f"the prompt's history is not kept: {error}")
+            )
+
+    def _watch(self, task: "asyncio.Task[None]") -> None:
+        """A bug in a run ends the worker visibly, in place of a run that never ends."""
+        if not task.cancelled() and (error := task.exception()) and not self.crashed.done():
+            self.crashed.set_exception(error)
+
+    async def _running(self) -> None:
+        """One run, from its message to its end; then what was queued meanwhile."""
+        parts, conversation = self._parts, self._conversation
+        asker = Asker(conversation, parts.target, self._emit, parts.clock)
+        runner = CallRunner(conversation, parts.toolbox, parts.gate, self._emit, parts.clock)
+        turn = Turn(
+            conversation,
+            asker,
+            self._compaction,
+            runner,
+            parts.toolbox,
+            self.waiting,
+            self._loaded,
+            parts.limits,
+            self._take_over,
+        )
+        try:
+            ending = await turn.run()
+        except asyncio.CancelledError:
+            ending = Ending("interrupted", "interrupted")
+        except NodwynError as error:
+            ending = Ending.of(error)
+        conversation.append(ev.RunEnd(why=ending.why))
+        conversation.log.archive.keep_up()
+        self._tell_end(ending)
+        if ending.why == "done":
+            self.send_waiting()
+
+    async def _take_over(self, asker: Asker, error: ProviderError) -> bool:
+        """The fallback goes on where the model failed for good; whether it does (PRV-14)."""
+        parts = self._parts
+        target = await parts.fallback.take_over(
+            self._conversation, parts.target, error, parts.clock.now(), self._switch
+        )
+        asker.target = target or asker.target
+        return target is not None
+
+    def _tell_end(self, ending: Ending) -> None:
+        self._emit(report(self._conversation.run, ending))
+        self._emit(self._conversation.meter(self._parts.target))

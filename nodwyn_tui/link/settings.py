@@ -14,7 +14,12 @@ SettingOrigin = Literal["default", "listing", "shipped", "file", "environment", 
 
 class SettingChange(Record):
     """One key of `config.toml` and what is to stand there, as the person typed it; `None` takes the
-    key out, so that its default counts again. A `list` has an item a line.
+    key out, so that its default counts again. A `list` has an item a line, a `switch` is `true` or
+    `false`.
+
+    A model is added by its `("models", NAME, "server")` and `("models", NAME, "model")`, a server
+    by its provider and address; `None` for `("models", NAME)` takes the whole table out. What leads
+    and what takes over are `("model",)` and `("fallback",)`, and the theme is `("ui", "theme")`.
     """
 
     path: tuple[str, ...]
@@ -53,6 +58,7 @@ class SettingsGroup(Record):
     name: str = ""
     title: str
     note: str = ""
+    mark: Literal["", "lead", "fallback"] = ""
     rows: tuple[Setting, ...] = ()
     fresh: bool = False
 

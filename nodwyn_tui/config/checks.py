@@ -17,7 +17,11 @@ from nodwyn_tui.config.servers import address_fault, sign_in_faults
 from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import ConfigError
 
+_LEAST_BUDGET = 1024
+"""Tokens of thinking: no server takes less (PRV-1)."""
+
 _PATTERN = re.compile(r"\*|[\w-]+\s*:\s*\S.*", re.DOTALL)
+_NUMBER = re.compile(r"-?[0-9]+")
 _HEADER = re.compile(r"[A-Za-z0-9-]+")
 _TAKEN_HEADERS = frozenset(
     {"authorization", "x-api-key", "cookie", "host", "user-agent", "connection", "keep-alive"}
@@ -221,10 +225,16 @@ def _check_sign_in(draft: Draft, path: KeyPath, server: ServerSettings) -> None:
 
 
 def check_models(draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]) -> None:
-    """Each model has an id, and is on a server that exists."""
+    """Each model has an id, an effort that can be asked for, and a server that exists."""
     for name, model in settings.models.items():
         if not model.model.strip():
             draft.leave_out(("models", name, "model"), "is blank", allowed="the id at its server")
+        if model.effort and _NUMBER.fullmatch(model.effort) and int(model.effort) < _LEAST_BUDGET:
+            draft.leave_out(
+                ("models", name, "effort"),
+                "too few tokens to think with",
+                allowed=f"a word, or {_LEAST_BUDGET} tokens and more",
+            )
         if model.server in servers:
             continue
         why = "was left out" if ("servers", model.server) in draft.left_out else "is not known"

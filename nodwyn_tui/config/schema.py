@@ -4,7 +4,7 @@ these records; `files.py` reads it and collects what is wrong, entry by entry.
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from nodwyn_tui.domain.events import Mode
 from nodwyn_tui.domain.recipe import KeepReasoning, Strategy
@@ -126,6 +126,7 @@ class ModelSettings(Section):
     cache_key: CacheKey = "session"
     keep_reasoning: KeepReasoning | None = None
     effort: str | None = None
+    """The server's own word, or a number of tokens."""
     summary: Summary | None = None
     images: bool = False
     strategy: Strategy | None = None
@@ -136,6 +137,12 @@ class ModelSettings(Section):
     fresh: Fresh | None = None
     folds: bool | None = None
     price: PriceSettings | None = None
+
+    @field_validator("effort", mode="before")
+    @classmethod
+    def _as_text(cls, effort: object) -> object:
+        """A number may be written as one."""
+        return str(effort) if type(effort) is int else effort
 
 
 class ApprovalSettings(Section):

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 
 from nodwyn_tui.domain.canonical import plain
 from nodwyn_tui.domain.events import ModelRef, Parameters
+from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.request import Json, Request
 from nodwyn_tui.errors import ProviderError
-from nodwyn_tui.providers.anthropic_messages import Messages
+from nodwyn_tui.providers.anthropic_messages import Messages, may_think
 from nodwyn_tui.providers.anthropic_stream import AnthropicDecoder
+from nodwyn_tui.providers.anthropic_thinking import OFF, asked, effective, has_budget
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
+from nodwyn_tui.providers.body import WireMessage
 from nodwyn_tui.providers.marks import CACHE_CONTROL
 from nodwyn_tui.providers.session_key import session_headers
 
@@ -20,9 +23,6 @@ API_VERSION = "2026-10-21"
 
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """The beta of `thinking.block_binding`."""
-
-OFF = {"off": "disabled", "between_tools": "between_tools"}
-"""The values of `effort` that switch thinking off, and what the protocol calls it."""
 
 
 class Anthropic:
@@ -43,50 +43,48 @@ class Anthropic:
         if cached and (head := system or tools):
             # The end of what never changes in a session: tools, then the system prompt.
             head[-1]["cache_control"] = dict(CACHE_CONTROL[cached])
-        keeps = parameters.keep_reasoning if parameters.effort not in OFF else False
+        effort = effective(parameters.effort, request.max_output)
+        keeps = parameters.keep_reasoning if effort not in OFF else False
+        messages = self._conversation(request, model, keeps, cached)
+        if has_budget(effort) and not may_think(messages):
+            # A loop that can't begin with its thinking goes on without any (C14).
+            effort, keeps = "off", False
+            messages = self._conversation(request, model, keeps, cached)
         body: dict[str, Json] = {
             "model": model.id,
             "max_tokens": request.max_output,
             "stream": True,
-            **_thinking(parameters.effort, keeps=bool(keeps)),
+            **asked(effort, keeps=bool(keeps)),
         }
         if system:
             body["system"] = system
         if tools:
             body["tools"] = tools
-        body["messages"] = self._messages.of(
-            request.messages,
-            # A request that switches thinking off takes none along.
-            model.origin if keeps else "",
-            cached,
-            only_latest=keeps == "latest",
-        )
+        body["messages"] = messages
         beta = {"anthropic-beta": BINDING_BETA} if keeps else {}
         return WireRequest(
             path="/v1/messages", body=body, headers={**beta, **session_headers(parameters)}
         )
 
+    def _conversation(
+        self, request: Request, model: ModelRef, keeps: KeepReasoning, cached: str
+    ) -> list[WireMessage]:
+        """The messages. A request that switches thinking off takes none along."""
+        origin = model.origin if keeps else ""
+        return self._messages.of(request.messages, origin, cached, only_latest=keeps == "latest")
+
     def decoder(self, model: ModelRef) -> Decoder:
         """A decoder of one reply, whose blocks belong to the model."""
         return AnthropicDecoder(model.origin)
 
-    def remedy(self, error: ProviderError, wire: WireRequest) -> str:  # noqa: ARG002 - others'
-        """The setting behind a refusal, by what its words name."""
+    def remedy(self, error: ProviderError, wire: WireRequest) -> str:
+        """The setting behind a refusal, by what its words name and what was asked."""
         if error.kind not in _EXPLAINED:
             return ""
         words = f"{error.message} {error.detail}"
+        if wire.body["thinking"]["type"] == "enabled" and _BUDGET.search(words):
+            return _NO_BUDGET
         return next((remedy for pattern, remedy in _REMEDIES if pattern.search(words)), "")
-
-
-def _thinking(effort: str | None, *, keeps: bool) -> dict[str, Json]:
-    """The same in every request of a session: another ask would miss the cache (PRV-5)."""
-    if effort in OFF:
-        return {"thinking": {"type": OFF[effort]}}
-    thinking: dict[str, Json] = {"type": "adaptive", "display": "summarized"}
-    if keeps:
-        # A block that the window's own rule missed is dropped then, and fails no request.
-        thinking["block_binding"] = {"prefix_mismatch_behavior": "drop_block"}
-    return {"thinking": thinking, **({"output_config": {"effort": effort}} if effort else {})}
 
 
 def _system(text: str) -> list[dict[str, Json]]:
@@ -98,6 +96,14 @@ def _tool(name: str, description: str, parameters: Mapping[str, Json]) -> dict[s
 
 
 _EXPLAINED = frozenset({"invalid_request", "authentication", "not_found", "permission"})
+
+_NOT_ADAPTIVE = (
+    'Set effort to a number of tokens to think with, as in effort = "4096", or effort = "off", for'
+    " this model"
+)
+_NO_BUDGET = 'Set effort = "low", "medium" or "high" for this model, in place of a number'
+_BUDGET = re.compile(r"thinking\.(?:type\.)?enabled|budget_tokens|enabled thinking", re.IGNORECASE)
+"""What a refusal of a budget names."""
 
 _REMEDIES: Sequence[tuple[re.Pattern[str], str]] = tuple(
     (re.compile(pattern, re.IGNORECASE), remedy)
@@ -122,9 +128,9 @@ _REMEDIES: Sequence[tuple[re.Pattern[str], str]] = tuple(
             r"thinking\S* .{0,20}disabled|disabled.{0,60}(?:thinking|not supported)",
             'This model always thinks: set effort = "low", or "between_tools"',
         ),
-        (r"adaptive|thinking\.(?:type|display)", 'Set effort = "off" for this model'),
+        (r"adaptive|thinking\.(?:type|display)", _NOT_ADAPTIVE),
         (r"output_config|effort", "Remove effort, or change it"),
-        (r"\bthinking\b", 'Set effort = "off" for this model'),
+        (r"\bthinking\b", _NOT_ADAPTIVE),
         (r"cache_control|\bttl\b", 'Set cache_control = "off" for this model'),
         (r"max_tokens", "Set max_output lower for this model"),
         (r"support (?:tools|tool use)", "Pick a model that can call tools"),

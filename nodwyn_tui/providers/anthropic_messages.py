@@ -58,6 +58,20 @@ class Messages:
         return messages
 
 
+def may_think(messages: Sequence[WireMessage]) -> bool:
+    """Whether a model that thinks with a budget may think now: a loop that goes on must have begun
+    with its thinking (C14). A message with results goes on; any other of the user's begins a loop.
+    """
+    begins = [at for at, message in enumerate(messages) if not _goes_on(message)]
+    loop = messages[begins[-1] + 1 :] if begins else messages
+    return not loop or _is_opaque(loop[0]["content"][0])
+
+
+def _goes_on(message: WireMessage) -> bool:
+    is_reply = message["role"] == "assistant"
+    return is_reply or any(block["type"] == "tool_result" for block in message["content"])
+
+
 def _turns(rows: Sequence[Message]) -> list[Rows]:
     """Rows that make one message each: replies, or what is said to them."""
     return [tuple(turn) for _, turn in groupby(rows, lambda row: isinstance(row, AssistantRow))]

@@ -327,3 +327,29 @@ async def test_a_refused_setting_is_named(rig: Rig) -> None:
         await rig.close()
         await rig.open(resume="last")
         assert (await rig.ask("again")).text == "hi"
+
+
+async def test_an_older_model_thinks_with_a_budget(rig: Rig) -> None:
+    """PRV-1, C14: the refusal names it; then every request asks the same, and a loop whose later
+    replies do not think goes on.
+    """
+    script = [
+        turn(Thought("first"), look()),
+        turn(look()),
+        say("done"),
+        turn(Thought("again"), "so"),
+    ]
+    with AnthropicServer(script, thinks=("disabled", "enabled")) as server:
+        rig.configure(server, cache_control="ephemeral", max_output=8192)
+        await rig.open()
+        assert 'effort = "4096"' in (await rig.ask()).message
+        server.violations.clear()
+        rig.configure(server, cache_control="ephemeral", max_output=8192, effort=4096)
+        await rig.close()
+        await rig.open(resume="last")
+        assert (await rig.ask()).text.endswith("done")
+        assert (await rig.ask("and now?")).text == "so"
+    assert clean(server)
+    asks = [json.loads(request.content)["thinking"] for request in server.bodies[1:]]
+    assert asks == [{**asks[0], "type": "enabled", "budget_tokens": 4096}] * 4
+    assert [len(signatures(server, n)) for n in range(1, 5)] == [0, 1, 1, 1]

@@ -116,6 +116,9 @@ GPT = '[models.m]\nserver = "openai"\nmodel = "x"\n'
         (SERVER + "timeouts = { idle = 0 }", "servers.mine.timeouts.idle", "wrong kind"),
         (SERVER + MODEL + "price = { input = -1 }", "models.m.price.input", "wrong kind"),
         (SERVER + MODEL + 'keep_reasoning = "some"', "models.m.keep_reasoning", "wrong kind"),
+        (SERVER + MODEL + "effort = 1000", "models.m.effort", "too few tokens"),
+        (SERVER + MODEL + 'effort = "-1"', "models.m.effort", "too few tokens"),
+        (SERVER + MODEL + "effort = true", "models.m.effort", "wrong kind"),
     ],
 )
 def test_a_cross_check_names_its_place(tmp_path: Path, text: str, key: str, words: str) -> None:
@@ -524,3 +527,11 @@ def test_setting_that_the_models_protocol_lacks_is_said(
     problems = load(tmp_path, text).problems
     assert [problem.error.key for problem in problems] == warned
     assert all(problem.warning for problem in problems)
+
+
+@pytest.mark.parametrize(("written", "read"), [("4096", "4096"), ('"4096"', "4096"), ('"x"', "x")])
+def test_an_effort_is_a_word_or_a_number(tmp_path: Path, written: str, read: str) -> None:
+    """PRV-1: a budget of thinking is the person's to name."""
+    loaded = load(tmp_path, SERVER + MODEL + f"effort = {written}")
+    assert loaded.problems == ()
+    assert loaded.settings.models["m"].effort == read

@@ -203,7 +203,9 @@ def _thinking_problems(body: Mapping[str, Any], messages: Sequence[Message]) -> 
     if not isinstance(budget, int) or not 1024 <= budget < body.get("max_tokens", 0):
         yield "thinking.enabled.budget_tokens: must be 1024 or more, and less than max_tokens"
     # With a budget, though not in adaptive mode, the loop that goes on begins with its thinking.
-    loop = [m for m in messages if m.get("role") == "assistant"][-1:]
-    ends_in_results = any(b.get("type") == "tool_result" for b in blocks_of(messages[-1]))
-    if ends_in_results and loop and blocks_of(loop[0])[0].get("type") not in THINKING:
+    # All that came after the person's own message is one turn: only its first reply has to think.
+    answers = [any(b.get("type") == "tool_result" for b in blocks_of(m)) for m in messages]
+    own = [i for i, m in enumerate(messages) if m.get("role") == "user" and not answers[i]]
+    loop = [m for m in messages[max(own, default=-1) + 1 :] if m.get("role") == "assistant"]
+    if answers and answers[-1] and loop and blocks_of(loop[0])[0].get("type") not in THINKING:
         yield "messages: expected `thinking` or `redacted_thinking`, but found another block"

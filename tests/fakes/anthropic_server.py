@@ -220,7 +220,12 @@ class AnthropicServer(FakeServer):
     def _model_problems(self, body: Any) -> Iterator[str]:
         thinking = (body.get("thinking") or {}) if isinstance(body, Mapping) else {}
         kind = thinking.get("type")
-        if kind and kind not in self.thinks:
+        if kind == "enabled" and kind not in self.thinks:
+            yield (
+                '"thinking.type.enabled" is not supported for this model. Use'
+                ' "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.'
+            )
+        elif kind and kind not in self.thinks:
             yield f"thinking: {kind} thinking is not supported on this model"
         if isinstance(body, Mapping) and body.get("max_tokens", 1) > self.most_output:
             yield f"max_tokens: {body['max_tokens']} > {self.most_output}, which is the maximum"

@@ -14,7 +14,7 @@ import pytest
 
 from nodwyn_tui.providers.anthropic import BINDING_BETA, Anthropic
 from tests.fakes.anthropic_server import AnthropicServer, Thought, turn
-from tests.fakes.script import ScriptedCall, error, say
+from tests.fakes.script import ScriptedCall, call, error, say
 from tests.providers.samples import conversation, model, parameters
 
 Body = dict[str, Any]
@@ -258,6 +258,26 @@ def test_the_fake_wants_a_loop_with_a_budget_to_begin_with_thinking() -> None:
         assert post(server, body() | results | enabled).status_code == 400
         assert "expected `thinking`" in server.violations[-1]
         assert post(server, body() | results).status_code == 200
+
+
+def test_the_fake_takes_a_loop_with_a_budget_whose_later_replies_do_not_think() -> None:
+    """C14: models that take a budget think at a loop's beginning."""
+    enabled = {"thinking": {"type": "enabled", "budget_tokens": 1024}, "max_tokens": 4096}
+    script = [turn(Thought("hm"), ScriptedCall("fs-read", "{}")), call("fs-read", {}), say("so")]
+    with AnthropicServer(script, thinks=("enabled",)) as server:
+        sent = {**body(cache_control=None), **enabled}
+        for _ in range(2):
+            made = events(post(server, sent))
+            (id_,) = [
+                event["content_block"]["id"]
+                for event in made
+                if event["type"] == "content_block_start"
+                and event["content_block"]["type"] == "tool_use"
+            ]
+            answer = {"type": "tool_result", "tool_use_id": id_, "content": "x"}
+            sent = grown(sent, made, answer)
+        assert post(server, sent).status_code == 200
+    assert server.violations == []
 
 
 def conversation_until_results() -> list[Body]:

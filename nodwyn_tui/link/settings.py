@@ -54,7 +54,9 @@ class SettingsGroup(Record):
     the model leads, that the server's key is there or not, and where.
     """
 
-    kind: Literal["model", "server", "window", "approvals", "limits", "appearance", "keys"]
+    kind: Literal[
+        "general", "model", "server", "window", "approvals", "limits", "appearance", "keys"
+    ]
     name: str = ""
     title: str
     note: str = ""

@@ -30,7 +30,8 @@ from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
 CUT_BY_SERVER = (
     "{server} counted {counted:,} tokens of a prompt that has at least {whole:,}: it seems to have"
     " cut its front off, and the model may have forgotten the beginning. Set the model's context"
-    " (num_ctx on Ollama) to what the server really holds."
+    " (num_ctx on Ollama) to what the server really holds. Ollama 0.30.0 alone counts only what it"
+    " read anew; then nothing is amiss, and another release counts right."
 )
 
 THINKING_LEFT_OUT = (
@@ -298,15 +299,18 @@ class Asker:
             self._conversation.append(ev.Note(text=text, audience="person", why=TEMPLATE))
         elif whole and counted and counted < whole:
             text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
-            self._conversation.append(ev.Note(text=text, audience="person", why="cut"))
+            self._tell_once(f"cut by {self.target.ref.origin}", text, "cut")
 
     def _tell_left_out(self, reasons: Sequence[str]) -> None:
         """Tells the person once of reasoning that the server left out of the request."""
         for reason in reasons:
             text = left_out(self.target.ref.server, reason)
-            if text not in self._conversation.told:
-                self._conversation.told.add(text)
-                self._conversation.append(ev.Note(text=text, audience="person", why=REASONING))
+            self._tell_once(text, text, REASONING)
+
+    def _tell_once(self, matter: str, text: str, why: str) -> None:
+        if matter not in self._conversation.told:
+            self._conversation.told.add(matter)
+            self._conversation.append(ev.Note(text=text, audience="person", why=why))
 
     def _ms_since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)

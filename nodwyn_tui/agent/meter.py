@@ -5,7 +5,7 @@ from typing import Literal
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.usage import totals
+from nodwyn_tui.domain.usage import read_warm, totals
 from nodwyn_tui.link import events as up
 from nodwyn_tui.window.build import Window
 
@@ -57,6 +57,9 @@ def measure(
         cost_usd=spent.cost_usd,
         unpriced=spent.unpriced,
         elapsed_ms=last.ms if last else None,
+        warm=read_warm(last.usage, spent.last[0].predicted_cached)
+        if last and spent.last
+        else False,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import read_events
 from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStart
-from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.domain.usage import Usage, read_warm
 from nodwyn_tui.domain.usage import totals as usage_totals
 
 HEADINGS = (
@@ -33,7 +33,9 @@ BLOCK = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One request; unknown is `None`. Tokens, US dollars."""
+    """One request; unknown is `None`. Tokens, US dollars. `warm`: the time that reading the prompt
+    took is all there is to tell by that it came from the cache.
+    """
 
     seq: int
     model: str
@@ -43,6 +45,7 @@ class Row:
     prefix_ended_by: str | None
     cost_usd: float | None
     purpose: str = "turn"
+    warm: bool = False
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -79,6 +82,7 @@ def _rows(events: Sequence[Event]) -> Iterator[Row]:
                 cached_tokens=usage.cached_tokens,
                 prefix_ended_by=event.prefix_ended_by,
                 cost_usd=usage.cost_usd,
+                warm=read_warm(usage, event.predicted_cached),
             )
 
 
@@ -126,7 +130,7 @@ def missed(row: Row) -> bool:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    share = "?"
+    share = "warm" if row.warm else "?"
     if row.prompt_tokens and row.cached_tokens is not None:
         share = f"{row.cached_tokens / row.prompt_tokens:.1%}"
     inert = "".join(char for char in row.model if char.isprintable())

@@ -8,6 +8,9 @@ from typing import Literal, TypeVar
 CACHED_SHARE = 10
 """How many cached tokens count as one in a budget: about what their price is to others'."""
 
+WARM_MS = 1000
+"""A prompt that was read sooner was hardly read at all."""
+
 Number = TypeVar("Number", int, float)
 
 
@@ -85,6 +88,14 @@ class Totals:
     def cache_rate(self) -> float | None:
         """The share of prompt tokens read from the cache, 0 to 1; `None` where unknown."""
         return self.counted_cached / self.counted_prompt if self.counted_prompt else None
+
+
+def read_warm(usage: Usage, expected: int | None) -> bool:
+    """Whether a prompt that the cache should hold `expected` tokens of came from it, by the time
+    that its reading took: of a server that tells no more (PRV-7).
+    """
+    took = usage.prompt_eval_ms
+    return bool(expected) and usage.cached_tokens is None and took is not None and took < WARM_MS
 
 
 def _sum(total: Number | None, more: Number | None) -> Number | None:

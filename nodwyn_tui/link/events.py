@@ -236,7 +236,8 @@ class MeterChanged(Record):
     """What fills the window. Tokens; shares 0 to 1, `None` where unknown. `source` says whether
     `used` is the server's figure or the estimate; `context_from` where the context size is from.
     `next_event` is what happens next and about when ("next trim in ~12 steps"). `cost_usd` is of
-    the replies whose cost is known; `unpriced` counts the others.
+    the replies whose cost is known; `unpriced` counts the others. `warm`: where the server does
+    not report what was cached, the time it took shows that the last prompt was.
     """
 
     segments: tuple[Segment, ...]
@@ -253,6 +254,7 @@ class MeterChanged(Record):
     cost_usd: float | None = None
     unpriced: int = 0
     elapsed_ms: int | None = None
+    warm: bool = False
 
 
 class ModeChanged(Record):

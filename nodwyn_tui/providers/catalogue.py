@@ -5,15 +5,14 @@ Read leniently: a figure that is not of its type is missing, and spoils no other
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
 from typing import TypedDict
 from urllib.parse import quote
 
-from nodwyn_tui.domain.price import Price, Rates
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.facts import ModelFacts
+from nodwyn_tui.providers.listed_price import listed_price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +158,7 @@ def listed_facts(entry: Mapping[str, Json]) -> ModelFacts:
         context_from=context_from,
         max_output=reply,
         max_output_from=reply_from,
-        price=_price_table(entry.get("pricing")),
+        price=listed_price(entry.get("pricing")),
         tools="tools" in supported if listed else None,
         thinking="reasoning" in supported if listed else _supports(entry, "thinking"),
         images="image" in inputs if isinstance(inputs, list) else _supports(entry, "image_input"),
@@ -216,27 +215,6 @@ def _abilities(capabilities: Json, source: str) -> _Abilities:
         "images": "vision" in capabilities,
         "abilities_from": source,
     }
-
-
-def _price_table(pricing: Json) -> Price | None:
-    rates = Rates(
-        input=_price(pricing, "prompt"),
-        cached=_price(pricing, "input_cache_read"),
-        write=_price(pricing, "input_cache_write"),
-        write_long=_price(pricing, "input_cache_write_1h"),
-        output=_price(pricing, "completion"),
-    )
-    return None if rates == Rates() else Price(rates=rates, source="/models pricing")
-
-
-def _price(pricing: Json, name: str) -> float | None:
-    """Listings give dollars per token, as decimal text; below zero means that it varies."""
-    value = _at(pricing, name)
-    try:
-        amount = Decimal(str(value)) * 1_000_000
-    except InvalidOperation:
-        return None
-    return float(amount) if amount.is_finite() and amount >= 0 else None
 
 
 def _first(entry: Json, paths: Sequence[tuple[str, ...]]) -> tuple[int | None, str]:

@@ -11,11 +11,11 @@ from dataclasses import asdict
 from datetime import date
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from nodwyn_tui.domain.price import Price, Rates, Tier
+from nodwyn_tui.domain.price import Hours, Price, Rates, Tier
 from nodwyn_tui.providers.catalogue import ModelListing
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.routes import host_of
@@ -39,6 +39,7 @@ _DATED = re.compile(r"-\d{4}-?\d{2}-?\d{2}$")
 _LARGEST = 16 * 1024 * 1024
 _Positive = Annotated[int, Field(gt=0)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Minute = Annotated[int, Field(ge=0, le=24 * 60)]
 
 
 class _Rates(BaseModel):
@@ -56,8 +57,19 @@ class _Tier(_Rates):
     above: _Positive
 
 
+class _Hours(_Rates):
+    start: _Minute
+    end: _Minute
+
+
 class _Price(_Rates):
     tiers: tuple[_Tier, ...] = ()
+    off_peak: tuple[_Hours, ...] = ()
+
+    def table(self, source: str) -> Price:
+        tiers = tuple(Tier(tier.above, tier.rates()) for tier in self.tiers)
+        hours = tuple(Hours(part.start, part.end, part.rates()) for part in self.off_peak)
+        return Price(rates=self.rates(), tiers=tiers, off_peak=hours, source=source)
 
 
 class Record(BaseModel):
@@ -86,7 +98,7 @@ class Record(BaseModel):
             context_from=where if self.context else "",
             max_output=self.max_output,
             max_output_from=where if self.max_output else "",
-            price=self._price(where),
+            price=self.price.table(where) if self.price else None,
             tools=self.tools,
             thinking=self.thinking,
             images=self.images,
@@ -94,12 +106,6 @@ class Record(BaseModel):
             cache_min=self.cache_min,
             cache_min_from=where if self.cache_min else "",
         )
-
-    def _price(self, where: str) -> Price | None:
-        if self.price is None:
-            return None
-        tiers = tuple(Tier(tier.above, tier.rates()) for tier in self.price.tiers)
-        return Price(rates=self.price.rates(), tiers=tiers, source=where)
 
 
 class Shipped:
@@ -173,7 +179,6 @@ def records_of(listings: Iterable[ModelListing], source: str, day: date) -> list
 
 
 def _record(host: str, name: str, facts: ModelFacts, source: str, day: date) -> Record:
-    rates: dict[str, Any] | None = asdict(facts.price.rates) if facts.price else None
     return Record(
         host=host,
         id=name,
@@ -182,10 +187,18 @@ def _record(host: str, name: str, facts: ModelFacts, source: str, day: date) -> 
         tools=facts.tools,
         thinking=facts.thinking,
         images=facts.images,
-        price=_Price(**rates) if rates else None,
+        price=_priced(facts.price) if facts.price else None,
         source=source,
         date=day,
     )
+
+
+def _priced(price: Price) -> _Price:
+    """What is not there stays out of the file."""
+    tiers = [{"above": tier.above, **asdict(tier.rates)} for tier in price.tiers]
+    hours = [{"start": h.start, "end": h.end, **asdict(h.rates)} for h in price.off_peak]
+    more = {"tiers": tiers, "off_peak": hours}
+    return _Price.model_validate(asdict(price.rates) | {k: v for k, v in more.items() if v})
 
 
 def file_text(records: Iterable[Record], about: str) -> str:

@@ -231,8 +231,8 @@ async def test_secret_in_over_long_output_is_not_kept_in_clear(rig: Rig) -> None
 
 
 async def test_prompt_that_the_server_cut_raises_an_alarm(rig: Rig) -> None:
-    """PRV-7: an appended prompt never counts fewer tokens than the one before."""
-    counts = [{"prompt_tokens": n, "completion_tokens": 1} for n in (1_500, 1_600, 900)]
+    """PRV-7: an appended prompt never counts fewer tokens than the one before; told once."""
+    counts = [{"prompt_tokens": n, "completion_tokens": 1} for n in (1_500, 1_600, 900, 700)]
     with ChatServer([say("ok", usage=usage) for usage in counts]) as server:
         rig.configure(server)
         await rig.open()

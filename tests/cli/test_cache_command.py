@@ -40,7 +40,7 @@ def test_json_has_the_published_fields_and_totals(tmp_path: Path, home: Path) ->
     first, second = value["requests"]
     assert list(first) == [
         "seq", "model", "prompt_tokens", "predicted_cached", "cached_tokens", "prefix_ended_by",
-        "cost_usd", "purpose",
+        "cost_usd", "purpose", "warm",
     ]  # fmt: skip
     assert (first["predicted_cached"], first["prefix_ended_by"]) == (None, "first")
     assert second["predicted_cached"] == first["prompt_tokens"]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nodwyn_tui.domain.price import Price, Rates
+from nodwyn_tui.domain.price import Hours, Price, Rates, Tier
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.catalogue import (
     ModelListing,
@@ -86,6 +86,34 @@ def test_prices_that_say_nothing(pricing: Any) -> None:
     """Missing stays missing: an unknown price is not a free one."""
     facts = listed_facts({"pricing": pricing})
     assert (facts.price, facts.price_from) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("override", "tiers", "hours"),
+    [
+        ({"min_prompt_tokens": 200_000}, (Tier(200_000, Rates(input=4.0)),), ()),
+        ({"min_prompt_tokens": 272_000.0}, (Tier(272_000, Rates(input=4.0)),), ()),
+        ({"utc_start": 1630, "utc_end": 30}, (), (Hours(990, 30, Rates(input=4.0)),)),
+        ({"utc_start": 0, "utc_end": 2400}, (), (Hours(0, 1440, Rates(input=4.0)),)),
+        ({"min_prompt_tokens": 9, "utc_start": 0, "utc_end": 100}, (), ()),
+        ({"utc_start": 0, "utc_end": 100, "utc_days": ["monday"]}, (), ()),
+        ({"utc_days": ["monday"]}, (), ()),
+        ({"utc_start": 1675, "utc_end": 30}, (), ()),
+        ({"utc_start": 100}, (), ()),
+        ({"min_prompt_tokens": "many"}, (), ()),
+        ({"min_prompt_tokens": True}, (), ()),
+        ({}, (), ()),
+    ],
+)
+def test_prices_of_long_prompts_and_of_hours(
+    override: dict[str, Any], tiers: tuple[Tier, ...], hours: tuple[Hours, ...]
+) -> None:
+    """PRV-10, PRV-11: an entry holds where all its conditions do; what no table has is left out."""
+    entries = [None, "x", {**override}, {**override, "prompt": "0.000004"}]
+    price = listed_facts({"pricing": {"prompt": "0.000002", "overrides": entries}}).price
+    assert price == Price(
+        rates=Rates(input=2.0), tiers=tiers, off_peak=hours, source="/models pricing"
+    )
 
 
 def test_free_is_a_price() -> None:

@@ -6,7 +6,7 @@ from datetime import date
 from importlib import resources
 from pathlib import Path
 
-from nodwyn_tui.domain.price import Price, Rates, Tier
+from nodwyn_tui.domain.price import Hours, Price, Rates, Tier
 from nodwyn_tui.providers.catalogue import listed_models
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.shipped import Record, Shipped, file_text, records_in, records_of
@@ -86,7 +86,9 @@ def test_a_file_of_something_else_says_nothing(tmp_path: Path) -> None:
 
 def test_a_routers_listing_tells_of_the_vendors_own_models() -> None:
     """By the names they have there; nothing of variants, and nothing of unknown vendors."""
-    pricing = {"prompt": "0.000002", "completion": "0.00001"}
+    long = {"min_prompt_tokens": 200_000, "prompt": "0.000004"}
+    night = {"utc_start": 1630, "utc_end": 30, "prompt": "0.000001"}
+    pricing = {"prompt": "0.000002", "completion": "0.00001", "overrides": [long, night]}
     listing = {
         "data": [
             {"id": "anthropic/claude-sonnet-5.5", "context_length": 1_000_000, "pricing": pricing},
@@ -102,6 +104,9 @@ def test_a_routers_listing_tells_of_the_vendors_own_models() -> None:
         ("api.openai.com", "gpt-6.1", 400_000),
     ]
     assert records_in(file_text(found, "x")) == found
-    price = found[0].facts().price
-    assert price is not None
-    assert price.rates == Rates(input=2.0, output=10.0)
+    assert found[0].facts().price == Price(
+        rates=Rates(input=2.0, output=10.0),
+        tiers=(Tier(200_000, Rates(input=4.0)),),
+        off_peak=(Hours(16 * 60 + 30, 30, Rates(input=1.0)),),
+        source="openrouter /models (2026-11-29)",
+    )

@@ -49,6 +49,7 @@ def test_the_meter_says_how_each_figure_was_got() -> None:
     )
     unknown = replace(METER, cached_reply=None, cached_session=None)
     assert "cached unknown · " in text(facts(unknown, 90)), "unknown is not 0 %"
+    assert " · prefix warm · " in text(facts(replace(unknown, warm=True), 90))
 
 
 @pytest.mark.parametrize("width", [10, 40, 58, 78, 200])

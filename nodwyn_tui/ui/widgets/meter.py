@@ -21,6 +21,7 @@ FIGURES = {
     "reported": "tokens as the server counted them, with an estimate of what came since",
     "estimated": "tokens as counted from the text's size",
     "cached": "how much of the last prompt, and of the session's, the server had kept",
+    "prefix warm": "the server tells no such share, and read the last prompt within a second",
     "$0.00+": "the session's cost, at least: some reply came without its price",
 }
 """What the words of the line mean."""
@@ -102,6 +103,8 @@ def _used(state: MeterChanged) -> Row:
 
 def _cached(state: MeterChanged) -> Row:
     last, session = state.cached_reply, state.cached_session
+    if last is None and state.warm:
+        return (Span("prefix warm", "success"),)
     if last is None and session is None:
         return (Span("cached unknown", "dim"),)
     shown = "unknown" if last is None else f"{last:.0%}"

@@ -29,14 +29,18 @@ LONG = ("1h", "12h")
 GOES_ON = 400
 """Tokens that the second request has more."""
 
+PICTURE = 2_000
+"""Tokens that a tiny picture costs where it costs most, its question included."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
-    """What a trial sends: tokens of its two prompts, rather too many, and US dollars at most,
-    `None` for an unknown price.
+    """What a trial sends: how many requests, the tokens of their prompts, rather too many, and US
+    dollars at most, `None` for an unknown price.
     """
 
     trial: Trial
+    requests: int
     tokens: int
     cost_usd: float | None
 
@@ -45,10 +49,20 @@ def planned(target: Target, tools: Sequence[ToolSpec], now: datetime) -> Planned
     """A trial of a model, its prompt padded past what its server's cache takes."""
     most = min(MOST_OUTPUT, target.wanted.max_output or MOST_OUTPUT)
     padding = probe.padding(_least(target), secrets.token_hex(8))
-    trial = Trial(system=SYSTEM + padding, tools=tuple(tools), tool=TOOL, max_output=most)
+    facts = target.facts
+    trial = Trial(
+        system=SYSTEM + padding,
+        tools=tuple(tools),
+        tool=TOOL,
+        max_output=most,
+        least=facts.cache_min,
+        sees=facts.images,
+        sees_from=facts.abilities_from,
+    )
     wire = target.provider.encode(trial.first, target.ref, target.parameters)
     first = len(wire.content()) // BYTES_A_TOKEN
     long = first if target.parameters.cache_control in LONG else 0
+    pictures = 0 if facts.images is False else 1
     usages = (
         Usage(
             prompt_tokens=first,
@@ -57,12 +71,14 @@ def planned(target: Target, tools: Sequence[ToolSpec], now: datetime) -> Planned
             output_tokens=most,
         ),
         Usage(prompt_tokens=first + GOES_ON, cached_tokens=first, output_tokens=most),
+        *(Usage(prompt_tokens=PICTURE, output_tokens=most) for _ in range(pictures)),
     )
     costs = [target.price.cost(usage, now) if target.price else None for usage in usages]
     known = [cost for cost in costs if cost is not None]
     return Planned(
         trial=trial,
-        tokens=2 * first + GOES_ON,
+        requests=len(usages),
+        tokens=2 * first + GOES_ON + pictures * PICTURE,
         cost_usd=sum(known) if len(known) == len(costs) else None,
     )
 
@@ -74,7 +90,7 @@ async def tried(target: Target, plan: Planned) -> Outcomes:
 
 def cost(target: Target, outcomes: Outcomes, now: datetime) -> float | None:
     """What it came to; `None` where a reply's cost is unknown."""
-    usages = [spend.priced(reply.usage, target.price, now) for reply in outcomes.replies]
+    usages = [spend.priced(reply.usage, target.price, now) for reply in outcomes.paid]
     known = [usage.cost_usd for usage in usages if usage.cost_usd is not None]
     return sum(known) if usages and len(known) == len(usages) else None
 

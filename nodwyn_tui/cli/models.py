@@ -60,7 +60,8 @@ def _parser() -> argparse.ArgumentParser:
     removing = commands.add_parser("remove", help="take a model's entry out of config.toml")
     removing.add_argument("name")
     trying = commands.add_parser(
-        "test", help="send a tiny task of two steps, and say what works; costs a few cents at most"
+        "test",
+        help="send a tiny task and a picture, and say what works; a few cents at most",
     )
     trying.add_argument("name", help="a [models] name or SERVER/ID")
     trying.add_argument("--json", action="store_true", help="as JSON")

@@ -1,4 +1,4 @@
-"""`nodwyn models test`: what works with a model, found out by asking it twice (PRV-12)."""
+"""`nodwyn models test`: what works with a model, found out by asking it (PRV-12)."""
 
 from dataclasses import asdict
 
@@ -7,8 +7,7 @@ from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.trial import Planned
 from nodwyn_tui.cli import output
 from nodwyn_tui.errors import ConfigError, UsageError
-from nodwyn_tui.providers.facts import ModelFacts
-from nodwyn_tui.providers.probe import Finding, Outcome, Outcomes
+from nodwyn_tui.providers.probe import Outcomes
 from nodwyn_tui.store.places import new_id
 
 MARKS = {"yes": "✓", "no": "✗", "unknown": "?"}
@@ -17,8 +16,8 @@ DEAR = 0.10
 
 
 async def test(home: Household, name: str, *, sure: bool, as_json: bool) -> int:
-    """Tells the price, sends both requests, and prints what came of them. The exit code is 0 where
-    the model answered both, else that of its refusal.
+    """Tells the price, sends the requests, and prints what came of them. The exit code is 0 where
+    the model answered both of the task's, else that of its refusal.
     """
     clock = home.rooms.clock
     target = (await home.models.choose(name, new_id(clock.now()))).target
@@ -32,11 +31,10 @@ async def test(home: Household, name: str, *, sure: bool, as_json: bool) -> int:
     finally:
         await target.provider.aclose()
     spent = trial.cost(target, outcomes, clock.now())
-    findings = (*outcomes.findings, _pictures(target.facts))
     if as_json:
-        output.json_line(_value(target.ref.name, findings, outcomes, spent))
+        output.json_line(_value(target.ref.name, outcomes, spent))
     else:
-        for finding in findings:
+        for finding in outcomes.findings:
             output.show(f"{MARKS[finding.outcome]} {finding.what:<22} {finding.detail}".rstrip())
         output.show(f"  {'cost':<22} {'unknown' if spent is None else f'${spent:.4f}'}")
     if outcomes.refusal is None:
@@ -45,30 +43,20 @@ async def test(home: Household, name: str, *, sure: bool, as_json: bool) -> int:
     return outcomes.refusal.exit_code
 
 
-def _value(
-    name: str, findings: tuple[Finding, ...], outcomes: Outcomes, spent: float | None
-) -> dict[str, object]:
+def _value(name: str, outcomes: Outcomes, spent: float | None) -> dict[str, object]:
     refusal = outcomes.refusal
     return {
         "model": name,
-        "findings": [asdict(finding) for finding in findings],
+        "findings": [asdict(finding) for finding in outcomes.findings],
         "refusal": None if refusal is None else str(refusal),
         "cost_usd": spent,
     }
 
 
-def _pictures(facts: ModelFacts) -> Finding:
-    """Of these the listing tells: none is sent."""
-    if facts.images is None:
-        return Finding("images", "unknown", "not tried, and nobody says")
-    outcome: Outcome = "yes" if facts.images else "no"
-    return Finding("images", outcome, f"not tried; by {facts.abilities_from}")
-
-
 def _tell_price(plan: Planned, name: str, *, sure: bool) -> None:
     """The price, before anything is sent; a high one is asked about."""
     price = "an unknown sum" if plan.cost_usd is None else f"at most ${plan.cost_usd:.3f}"
-    text = f"two requests to {name} with about {plan.tokens:,} tokens cost {price}"
+    text = f"{plan.requests} requests to {name} with about {plan.tokens:,} tokens cost {price}"
     if plan.cost_usd is None or plan.cost_usd <= DEAR or sure:
         output.tell(text)
     elif not output.confirmed(f"{text}. Send them?"):

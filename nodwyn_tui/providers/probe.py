@@ -1,5 +1,5 @@
-"""A model tried out: a tiny task of two steps, sent as a real one would be, and what came of it
-(PRV-12). Nothing of it is kept.
+"""A model tried out: a tiny task of two steps, sent as a real one would be, then a picture, and
+what came of it (PRV-12). Nothing of it is kept.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,6 +12,8 @@ from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, ToolSpec, UserRow
 from nodwyn_tui.errors import ProviderError
+from nodwyn_tui.providers import picture
+from nodwyn_tui.providers.base import WireRequest
 from nodwyn_tui.providers.provider import Provider
 
 Outcome = Literal["yes", "no", "unknown"]
@@ -26,6 +28,8 @@ BYTES_A_TOKEN = 5
 _WARM = 4
 """By how much faster a prompt is read that is in the cache already, where that is all there is to
 tell it by."""
+_REFUSALS = frozenset({"invalid_request", "not_found", "permission", "context_exceeded"})
+"""Kinds of errors with which a server refuses a picture, where the request was fine without it."""
 _UNASKED = frozenset({"reasoning_details"})
 """Kinds of blocks that go back whatever `keep_reasoning` says."""
 
@@ -34,12 +38,18 @@ _UNASKED = frozenset({"reasoning_details"})
 class Trial:
     """What is sent: the system prompt and the tools of a real session, the tool that is to be
     called, and the reply cap in tokens.
+
+    `least` is the shortest prompt that the model's cache keeps, in tokens; `sees` whether the model
+    takes pictures as far as `sees_from` tells. `None` is unknown.
     """
 
     system: str
     tools: tuple[ToolSpec, ...]
     tool: str
     max_output: int
+    least: int | None = None
+    sees: bool | None = None
+    sees_from: str = ""
 
     @property
     def first(self) -> Request:
@@ -67,12 +77,21 @@ class Finding:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcomes:
-    """The replies that came, at most two, and the refusal that ended it, if one did."""
+    """The task's replies that came, at most two, and the refusal that ended it, if one did; `seen`
+    is what came of the picture, `None` where none was sent.
+    """
 
+    trial: Trial
     replies: tuple[Reply, ...]
     refusal: ProviderError | None = None
+    seen: Reply | ProviderError | None = None
+
+    @property
+    def paid(self) -> tuple[Reply, ...]:
+        """Every reply that came."""
+        return (*self.replies, *([self.seen] if isinstance(self.seen, Reply) else []))
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -96,22 +115,33 @@ def padding(tokens: int, nonce: str) -> str:
 async def probe(
     provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
 ) -> Outcomes:
-    """Sends both requests; nothing is asked twice. A refusal is an outcome."""
+    """Sends both requests, and then the picture by itself, so that its refusal spoils nothing.
+    Nothing is asked twice; a refusal is an outcome.
+    """
     replies: list[Reply] = []
     request = trial.first
     try:
-        replies.append(await _reply(provider, request, model, parameters))
+        replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
         request = trial.second(replies[0], parameters)
-        replies.append(await _reply(provider, request, model, parameters))
+        replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
     except ProviderError as error:
-        return Outcomes(tuple(replies), error)
-    return Outcomes(tuple(replies))
+        return Outcomes(trial=trial, replies=tuple(replies), refusal=error)
+    seen = None if trial.sees is False else await _seen(provider, model, parameters, trial)
+    return Outcomes(trial=trial, replies=tuple(replies), seen=seen)
 
 
-async def _reply(
-    provider: Provider, request: Request, model: ModelRef, parameters: Parameters
-) -> Reply:
-    exchange = provider.stream(request, model, parameters)
+async def _seen(
+    provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
+) -> Reply | ProviderError:
+    asked = provider.encode(picture.question(trial.max_output), model, parameters)
+    try:
+        return await _reply(provider, picture.with_picture(asked, model.provider), model)
+    except ProviderError as error:
+        return error
+
+
+async def _reply(provider: Provider, wire: WireRequest, model: ModelRef) -> Reply:
+    exchange = provider.exchange(wire, model)
     async with exchange:
         async for _ in exchange:
             pass
@@ -136,6 +166,11 @@ def _kept(parts: Iterator[ReplyPart], parameters: Parameters) -> Iterator[ReplyP
 
 
 def _findings(found: Outcomes) -> Iterator[Finding]:
+    yield from _of_the_task(found)
+    yield _images(found)
+
+
+def _of_the_task(found: Outcomes) -> Iterator[Finding]:
     refusal, replies = found.refusal, found.replies
     answered = bool(replies) or (refusal is not None and refusal.status is not None)
     yield Finding("reachable", "yes" if answered else "no")
@@ -149,8 +184,9 @@ def _findings(found: Outcomes) -> Iterator[Finding]:
     yield _thinking(replies)
     if len(replies) > 1:
         yield Finding("goes on after a call", "yes", "its reasoning went back as it is set")
-        yield _written(replies[0])
-        yield _read(*replies)
+        first, second = replies
+        yield _written(first, second, found.trial.least)
+        yield _read(first, second, found.trial.least)
     elif refusal is not None:
         yield Finding("goes on after a call", "no")
 
@@ -176,15 +212,21 @@ def _thinking(replies: Sequence[Reply]) -> Finding:
     return Finding("thinking", "no")
 
 
-def _written(reply: Reply) -> Finding:
-    written = reply.usage.cache_write_tokens
+def _written(first: Reply, second: Reply, least: int | None) -> Finding:
+    written = first.usage.cache_write_tokens
     if written is None:
         return Finding("cache written", "unknown", "not reported")
-    return Finding("cache written", "yes" if written else "no", f"{written:,} tokens")
+    if written:
+        return Finding("cache written", "yes", f"{written:,} tokens")
+    if (second.usage.cached_tokens or 0) > (first.usage.cached_tokens or 0):
+        return Finding("cache written", "yes", "nothing is counted as written, and so not billed")
+    return Finding("cache written", *(_too_short(first, least) or ("no", "0 tokens")))
 
 
-def _read(first: Reply, second: Reply) -> Finding:
+def _read(first: Reply, second: Reply, least: int | None) -> Finding:
     cached, prompt = second.usage.cached_tokens, second.usage.prompt_tokens
+    if not cached and (short := _too_short(first, least)):
+        return Finding("cache read", *short)
     if cached is not None:
         detail = f"{cached:,} tokens" + (f" of {prompt:,}" if prompt else "")
         return Finding("cache read", "yes" if cached else "no", detail)
@@ -193,3 +235,27 @@ def _read(first: Reply, second: Reply) -> Finding:
         return Finding("cache read", "unknown", "not reported")
     detail = f"the prompt was read in {after:,} ms, after {before:,} ms"
     return Finding("cache read", "yes" if after * _WARM <= before else "no", detail)
+
+
+def _too_short(first: Reply, least: int | None) -> tuple[Outcome, str] | None:
+    """What is said of a prompt that no cache of the model's would keep."""
+    prompt = first.usage.prompt_tokens
+    if least is None or prompt is None or prompt >= least:
+        return None
+    return "unknown", f"{prompt:,} tokens are below the cache's minimum of {least:,}"
+
+
+def _images(found: Outcomes) -> Finding:
+    """Whether a picture was taken; where none was sent, what is said of the model."""
+    seen, trial = found.seen, found.trial
+    if isinstance(seen, Reply):
+        texts = (part.text for part in seen.parts if isinstance(part, Text))
+        if picture.COLOUR in " ".join(texts).lower():
+            return Finding("images", "yes", "it told the colour of one")
+        return Finding("images", "unknown", "one was taken, but its colour was not told")
+    if isinstance(seen, ProviderError):
+        refused = seen.kind in _REFUSALS or "image" in seen.message.lower()
+        return Finding("images", "no" if refused else "unknown", seen.message)
+    if trial.sees is None:
+        return Finding("images", "unknown", "not tried, and nobody says")
+    return Finding("images", "yes" if trial.sees else "no", f"not tried; by {trial.sees_from}")

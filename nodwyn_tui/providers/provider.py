@@ -50,7 +50,10 @@ class Provider:
 
     def stream(self, request: Request, model: ModelRef, parameters: Parameters) -> Exchange:
         """A request that is sent when the exchange is entered; retries are the turn's."""
-        wire = self.encode(request, model, parameters)
+        return self.exchange(self.encode(request, model, parameters), model)
+
+    def exchange(self, wire: WireRequest, model: ModelRef) -> Exchange:
+        """The same for a request that is encoded already."""
         return Exchange(self.client, wire, self.dialect, self.dialect.decoder(model))
 
     async def aclose(self) -> None:

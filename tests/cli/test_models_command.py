@@ -1,14 +1,19 @@
 """`nodwyn models`: what there is, entries, one tried out, figures refreshed."""
 
+import base64
+import io
 import json
+import re
 import shutil
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
+from PIL import Image
 
 from nodwyn_tui.providers.shipped import records_in
 from tests.cli.conftest import Done, Nodwyn
@@ -21,6 +26,7 @@ from tests.fakes.server import FakeServer
 
 ROOT = Path(__file__).parents[2]
 NAMES: list[str] = json.loads((ROOT / "tests/cases/files/C73_names.json").read_text("utf-8"))
+PICTURE = re.compile(rb"iVBOR[A-Za-z0-9+/=]+")
 PRICE = {"input": 1.0, "cached": 0.1, "write": 1.25, "output": 5.0}
 
 
@@ -39,7 +45,11 @@ def configure(home: Path, server: FakeServer, where: Any = None, **model: Any) -
 
 def task(**more: Any) -> list[Say]:
     """What a model that can do everything answers."""
-    return [call("fs-list", {"path": "."}, thinking="I look.", **more), say("marigold", **more)]
+    return [
+        call("fs-list", {"path": "."}, thinking="I look.", **more),
+        say("marigold", **more),
+        say("Red.", **more),
+    ]
 
 
 def findings(done: Done) -> dict[str, tuple[str, str]]:
@@ -51,24 +61,26 @@ FAKES: dict[str, Callable[[list[Say]], FakeServer]] = {
     "openai": lambda script: ChatServer(script, cache="blocks"),
     "anthropic": AnthropicServer,
     "responses": ResponsesServer,
-    "ollama": OllamaServer,
+    "ollama": lambda script: OllamaServer(
+        script, capabilities=("completion", "tools", "thinking", "vision")
+    ),
 }
 
 
 @pytest.mark.parametrize("kind", FAKES)
 def test_a_model_is_tried_as_a_task_would_ask_it(kind: str, home: Path, nodwyn: Nodwyn) -> None:
-    """PRV-12: by every protocol: two requests, the second going on from the first, no violation;
-    the price is told first.
+    """PRV-12: by every protocol: two requests, the second going on from the first, and a picture,
+    no violation; the price is told first.
     """
     asks = {"anthropic": "ephemeral", "responses": "ephemeral"}.get(kind, "off")
     with FAKES[kind](task()) as server:
         configure(home, server, cache_control=asks, price=PRICE)
         done = nodwyn("models", "test", "m", "--json")
     assert (done.returncode, server.violations) == (0, []), done.stderr
-    assert len(server.bodies) == 2
-    assert "two requests to m with about" in done.stderr
+    assert len(server.bodies) == 3
+    assert "3 requests to m with about" in done.stderr
     found = findings(done)
-    for what in ("reachable", "authorised", "tools", "thinking", "goes on after a call"):
+    for what in ("reachable", "authorised", "tools", "thinking", "goes on after a call", "images"):
         assert found[what][0] == "yes", (what, found)
     assert found["cache read"][0] == "yes", found
     if kind == "anthropic":
@@ -121,6 +133,88 @@ def test_what_does_not_work_is_said(
     assert {what: found[what][0] for what in wanted} == wanted
 
 
+@pytest.mark.parametrize("kind", FAKES)
+@pytest.mark.parametrize(
+    ("answer", "outcome", "words"),
+    [
+        (error(400, {"error": "image input is not supported"}), "no", "image input is not"),
+        (error(404, {"error": "No endpoints found that support image input"}), "no", "No endpoi"),
+        (error(500, {"error": "image input is not supported: no mmproj"}), "no", "mmproj"),
+        (error(503, {"error": "overloaded"}), "unknown", "overloaded"),
+        (say("I see no picture."), "unknown", "its colour was not told"),
+    ],
+    ids=["400", "404", "500", "503", "blind"],
+)
+def test_what_comes_of_a_picture_spoils_nothing(
+    kind: str, home: Path, nodwyn: Nodwyn, answer: Any, outcome: str, words: str
+) -> None:
+    """PRV-12: accepted, refused, or not known; the task's outcome stands by itself."""
+    with FAKES[kind]([*task()[:2], answer]) as server:
+        configure(home, server)
+        done = nodwyn("models", "test", "m", "--json")
+    found = findings(done)
+    assert (done.returncode, server.violations) == (0, []), done.stderr
+    assert found["images"][0] == outcome
+    assert words in found["images"][1]
+    assert found["goes on after a call"][0] == "yes"
+    (picture,) = PICTURE.findall(server.bodies[2].content)
+    with Image.open(io.BytesIO(base64.b64decode(picture))) as image:
+        assert (image.format, image.size) == ("PNG", (32, 32))
+        assert image.convert("RGB").getpixel((31, 31)) == (0xE0, 0x10, 0x10)
+    assert len(server.bodies[2].content) < 2_000
+
+
+def test_a_model_that_is_said_to_be_blind_is_shown_nothing(home: Path, nodwyn: Nodwyn) -> None:
+    """PRV-12: its server's word is taken, and a request saved."""
+    entry = {"architecture": {"input_modalities": ["text"]}}
+    with ChatServer(task(), entry=entry) as server:
+        configure(home, server)
+        done = nodwyn("models", "test", "m", "--json")
+    assert findings(done)["images"] == ("no", "not tried; by /models architecture")
+    assert (len(server.bodies), "2 requests to m" in done.stderr) == (2, True)
+
+
+WRITES: dict[str, tuple[Any, tuple[str, str]]] = {
+    "free": ((0, 900), ("yes", "nothing is counted as written, and so not billed")),
+    "none": ((0, 0), ("no", "0 tokens")),
+    "billed": ((900, 0), ("yes", "900 tokens")),
+    "silent": ((None, 900), ("unknown", "not reported")),
+}
+
+
+@pytest.mark.parametrize("case", WRITES)
+def test_what_a_server_says_of_writes_is_told_as_it_is(
+    case: str, home: Path, nodwyn: Nodwyn
+) -> None:
+    """PRV-12: a write that costs nothing is no miss, and silence is not zero."""
+    (written, read), wanted = WRITES[case]
+
+    def usage(cached: int) -> dict[str, Any]:
+        details = {"cached_tokens": cached, "cache_write_tokens": written}
+        return {"prompt_tokens": 1000, "completion_tokens": 9, "prompt_tokens_details": details}
+
+    first, second, last = task()
+    script = [replace(first, usage=usage(0)), replace(second, usage=usage(read)), last]
+    with ChatServer(script) as server:
+        configure(home, server)
+        found = findings(nodwyn("models", "test", "m", "--json"))
+    assert found["cache written"] == wanted
+
+
+def test_a_prompt_below_the_caches_minimum_is_no_miss(home: Path, nodwyn: Nodwyn) -> None:
+    """PRV-12: where the minimum is known, and the context has no room for more."""
+    record = {"host": "127.0.0.1", "id": "*", "cache_min": 99_000, "source": "x"}
+    (home / "state").mkdir()
+    models = [{**record, "date": "2026-11-29"}]
+    (home / "state" / "models.json").write_text(json.dumps({"models": models}))
+    with AnthropicServer(task(), minimum=99_000) as server:
+        configure(home, server, cache_control="ephemeral", context=16_000)
+        found = findings(nodwyn("models", "test", "m", "--json"))
+    for what in ("cache written", "cache read"):
+        assert found[what][0] == "unknown"
+        assert "below the cache's minimum of 99,000" in found[what][1]
+
+
 def test_a_server_that_is_not_there_is_not_reachable(home: Path, nodwyn: Nodwyn) -> None:
     with ChatServer([]) as server:
         configure(home, server)
@@ -155,7 +249,7 @@ def test_a_hosted_models_prompt_is_longer_than_what_its_cache_takes(
         configure(home, server, cache_control="ephemeral")
         first, second = (findings(nodwyn("models", "test", "m", "--json")) for _ in range(2))
     assert [found["cache written"][0] for found in (first, second)] == ["yes", "yes"]
-    assert [read > 0 for _, read in server.reads] == [False, True, False, True]
+    assert [read > 0 for _, read in server.reads] == [False, True, False] * 2
 
 
 def test_the_list_has_every_figure_with_its_source(home: Path, nodwyn: Nodwyn) -> None:

@@ -1,17 +1,22 @@
 """`nodwyn cache`: what each request of a session should have read from the cache, and what it did.
 
-Reads the log alone: every figure was recorded when the request went out or its reply came.
+Every figure was recorded when the request went out or its reply came; what is known of a model's
+cache besides (PRV-11) only chooses the word for a miss.
 """
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import read_events
+from nodwyn_tui.config.environment import read_environment
+from nodwyn_tui.config.files import load_settings
+from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStart
 from nodwyn_tui.domain.usage import Usage, read_warm
 from nodwyn_tui.domain.usage import totals as usage_totals
+from nodwyn_tui.providers.shipped import FILE, Shipped
 
 HEADINGS = (
     "seq",
@@ -27,6 +32,8 @@ HEADINGS = (
 
 SERVERS_MISS = "- server's miss"
 """In place of an event: nothing of ours ended the prefix."""
+TOO_SHORT = "- below the minimum"
+"""The same where there was nothing to read: no cache keeps a prompt as short as the earlier one."""
 BLOCK = 128
 """Tokens by which caches that go by blocks may hold less."""
 
@@ -64,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
         value = {"session": session, "requests": [asdict(r) for r in rows], "totals": totals(rows)}
         output.json_line(value)
     else:
-        output.show(_table(rows))
+        output.show(_table(rows, minimums(events)))
     return 0
 
 
@@ -86,6 +93,22 @@ def _rows(events: Sequence[Event]) -> Iterator[Row]:
             )
 
 
+def minimums(events: Sequence[Event]) -> Mapping[int, int]:
+    """By request the tokens of the shortest prompt that its cache keeps, where they are known for
+    the server that has that name now.
+    """
+    environment = read_environment()
+    paths = find_paths(environment, "")
+    servers = load_settings(paths.config_file, environment).servers
+    shipped = Shipped(paths.state / FILE)
+    found: dict[int, int] = {}
+    for event in events:
+        if isinstance(event, LlmRequest) and (server := servers.get(event.model.server)):
+            least = shipped.facts(server.base_url, event.model.id).cache_min
+            found |= {} if least is None else {event.seq: least}
+    return found
+
+
 def totals(rows: Sequence[Row]) -> dict[str, int | float | None]:
     """The session's sums; a figure that no reply reported is unknown, never zero (ENG-29)."""
     summed = usage_totals(
@@ -100,8 +123,8 @@ def totals(rows: Sequence[Row]) -> dict[str, int | float | None]:
     }
 
 
-def _table(rows: Sequence[Row]) -> str:
-    cells = [HEADINGS, *(_cells(row) for row in rows)]
+def _table(rows: Sequence[Row], least: Mapping[int, int]) -> str:
+    cells = [HEADINGS, *(_cells(row, least.get(row.seq, 0)) for row in rows)]
     widths = [max(len(line[at]) for line in cells) for at in range(len(HEADINGS))]
     lines = ["  ".join(c.rjust(w) for c, w in zip(line, widths, strict=True)) for line in cells]
     cost = totals(rows)["cost_usd"]
@@ -129,15 +152,23 @@ def missed(row: Row) -> bool:
     return row.predicted_cached - row.cached_tokens > BLOCK + row.predicted_cached // 20
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def ending(row: Row, least: int) -> str:
+    """What ended the identical part, or whose miss it is; the cache keeps prompts of `least` tokens
+    and more.
+    """
+    if row.prefix_ended_by or not missed(row):
+        return row.prefix_ended_by or "-"
+    return TOO_SHORT if (row.predicted_cached or 0) < least else SERVERS_MISS
+
+
+def _cells(row: Row, least: int) -> tuple[str, ...]:
     share = "warm" if row.warm else "?"
     if row.prompt_tokens and row.cached_tokens is not None:
         share = f"{row.cached_tokens / row.prompt_tokens:.1%}"
     inert = "".join(char for char in row.model if char.isprintable())
     cost = "?" if row.cost_usd is None else f"{row.cost_usd:.4f}"
     figures = map(_figure, (row.prompt_tokens, row.predicted_cached, row.cached_tokens))
-    ended_by = row.prefix_ended_by or (SERVERS_MISS if missed(row) else "-")
-    return (str(row.seq), row.purpose, inert[:40], *figures, share, ended_by, cost)
+    return (str(row.seq), row.purpose, inert[:40], *figures, share, ending(row, least), cost)
 
 
 def _figure(value: float | None) -> str:

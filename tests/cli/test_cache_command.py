@@ -160,3 +160,22 @@ def test_a_request_for_a_handover_note_is_named(tmp_path: Path) -> None:
         ["3", "turn"],
         ["6", "handover"],
     ]
+
+
+def test_a_prompt_that_no_cache_keeps_is_no_miss_of_the_servers(tmp_path: Path, home: Path) -> None:
+    """ENG-28, PRV-11: where the least size is known; above it a miss is the server's own."""
+    workspace = tmp_path / "ws"
+    workspace.mkdir()
+    steps = [call("fs-list", {}), call("fs-list", {}), say("ok")]
+    with AnthropicServer(steps, minimum=99_000) as server:
+        configure(home, server, cache_control="ephemeral")
+        run(workspace, "-p", "look")
+    (log,) = workspace.rglob("log.jsonl")
+    assert cache(str(log)).count("- server's miss") == 2
+    prompt = json.loads(cache(str(log), "--json"))["requests"][0]["prompt_tokens"]
+    record = {"host": "127.0.0.1", "id": "*", "source": "x", "date": "2026-11-29"}
+    (home / "state").mkdir(exist_ok=True)
+    models = {"models": [{**record, "cache_min": prompt + 1}]}
+    (home / "state" / "models.json").write_text(json.dumps(models))
+    table = cache(str(log))
+    assert [table.count(word) for word in ("- below the minimum", "- server's miss")] == [1, 1]

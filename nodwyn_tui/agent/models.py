@@ -11,7 +11,7 @@ from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment
-from nodwyn_tui.config.files import Loaded
+from nodwyn_tui.config.files import Loaded, load_settings
 from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
@@ -37,9 +37,7 @@ ASSUMED_CONTEXT = 32_768
 pays memory for every token of it (ENG-18)."""
 
 SETUP = """\
-No model was found.
-
-· Ollama: start it (`ollama serve`) and pull a model, then /model picks it. It was looked for at \
+· Ollama: start it (`ollama serve`) and pull a model, then /setup picks it. It is looked for at \
 {ollama}.
 {hosted}
 · Or name a model in {config}; config.toml.example in Nodwyn's repository shows every setting.
@@ -83,6 +81,18 @@ class Models:
         """What the command line asks for, before what the settings say."""
         self._only: ModelChoice | None = None
 
+    def reload(self) -> Loaded:
+        """Reads the settings again, and goes by them from now on."""
+        self.loaded = load_settings(self.loaded.file, self.environment)
+        self.connector = replace(self.connector, loaded=self.loaded)
+        return self.loaded
+
+    @property
+    def led(self) -> bool:
+        """Whether it is settled which model leads."""
+        settings = self.loaded.settings
+        return self._only is not None or bool(settings.model or settings.models)
+
     def only(self, choice: ModelChoice) -> None:
         """From now on there is this model alone (the tour's)."""
         self._only = choice
@@ -109,11 +119,11 @@ class Models:
         where = ollama.base_url if ollama else "no address: its entry in config.toml is wrong"
         hosted = "\n".join(
             f"· A hosted model: {variable} is set; /model {server}/MODEL asks that server."
-            for server, variable in self._keys_at_hand()
+            for server, variable in self.keys_at_hand()
         )
         return SETUP.format(ollama=where, hosted=hosted or HOSTED, config=self.loaded.file)
 
-    def _keys_at_hand(self) -> Iterator[tuple[str, str]]:
+    def keys_at_hand(self) -> Iterator[tuple[str, str]]:
         """The servers whose key the environment holds, and where."""
         for name, server in self.loaded.servers.items():
             kind, _, variable = server.credential.partition(":")

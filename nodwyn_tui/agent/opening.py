@@ -112,5 +112,8 @@ class Opener:
             ) from error
 
     async def _target(self, command: commands.Open, session: str) -> tuple[Target | None, str]:
+        """A person at the screen picks their first model; a run without one takes what is there."""
+        if not (command.headless or command.model or self._models.led):
+            return None, ""
         found = await self._models.choose(command.model, session)
         return found.target, found.warning

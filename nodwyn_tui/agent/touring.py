@@ -23,6 +23,11 @@ class Touring:
         self._closing = closing
         self._workspace = ""
 
+    @property
+    def entered(self) -> bool:
+        """Whether this process stays in the tour."""
+        return bool(self._workspace)
+
     async def enter(self, command: commands.Open, household: Household) -> commands.Open:
         """The command with the tour's workspace; its guide is the only model from now on."""
         if not self._workspace:

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from nodwyn_tui.agent.ending import failure_kind
+from nodwyn_tui.agent.first_run import FirstRun
 from nodwyn_tui.agent.greeting import greet
 from nodwyn_tui.agent.opening import Household, Opener
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.touring import Touring
+from nodwyn_tui.config.entries import lead_with
 from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
-from nodwyn_tui.link import commands
+from nodwyn_tui.link import commands, setup
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import Back
 from nodwyn_tui.store.draft import Draft
@@ -36,6 +38,7 @@ class Worker:
         self._opened = commands.Open(workspace=".")
         self._closing = AsyncExitStack()
         self._touring = Touring(self._closing)
+        self._first_run = FirstRun(lambda: self._home, back.emit)
         self._listing: asyncio.Task[None] | None = None
         self._draft_failed = False
 
@@ -105,8 +108,20 @@ class Worker:
                 self._page(command)
             case commands.SaveDraft():
                 self._save_draft(command.text)
+            case setup.FindWays() | setup.ChooseModel():
+                await self._set_up(command)
             case _:
                 await self._in_session(command)
+
+    async def _set_up(self, command: setup.SetupCommand) -> None:
+        """What a first run asks for."""
+        match command:
+            case setup.FindWays():
+                self._first_run.find_ways()
+            case setup.ChooseModel():
+                await self._lead_with(command)
+            case _:
+                raise AssertionError(command)
 
     async def _in_session(self, command: commands.Command) -> None:
         if self._session is None:
@@ -188,6 +203,18 @@ class Worker:
         if found.warning:
             self._back.emit(up.Notice(level="warning", text=found.warning))
 
+    async def _lead_with(self, chosen: setup.ChooseModel) -> None:
+        """Writes which model leads, and goes on with it."""
+        if self._touring.entered:
+            raise UsageError("the tour has its own guide: leave it first (/quit), then choose")
+        home = self._home
+        if chosen.server not in home.loaded.servers:
+            raise ConfigError(f"no server is called {chosen.server!r}; add it in config.toml first")
+        name = lead_with(home.loaded, chosen.server, chosen.model)
+        self._household = replace(home, loaded=home.models.reload())
+        self._opened = replace(self._opened, model="")
+        await self._switch(name)
+
     def _list_models(self) -> None:
         """Asks the servers beside everything else: one that is down answers late, or never."""
         if self._listing is None or self._listing.done():
@@ -235,5 +262,6 @@ class Worker:
         async with self._closing:
             if self._listing is not None:
                 self._listing.cancel()
+            self._closing.push_async_callback(self._first_run.close)
             if self._session is not None:
                 self._closing.push_async_callback(self._session.close)

@@ -16,6 +16,7 @@ from nodwyn_tui.cli.asked import positive_int
 from nodwyn_tui.cli.configured import Configured, config_option, configured, household
 from nodwyn_tui.cli.refreshing import ROUTER, refresh
 from nodwyn_tui.cli.trying import test
+from nodwyn_tui.config.entries import entry_of
 from nodwyn_tui.config.saving import remove_value, set_value
 from nodwyn_tui.domain.price import Price
 from nodwyn_tui.errors import UsageError
@@ -159,11 +160,7 @@ def _add(found: Configured, parsed: argparse.Namespace) -> None:
         raise UsageError(f"there is a model {parsed.name!r} already; remove it first, or edit it")
     if not parsed.model.strip() or not parsed.name:
         raise UsageError("a model has a name and an id")
-    entry: dict[str, object] = {"server": parsed.server, "model": parsed.model}
-    if parsed.context:
-        entry["num_ctx" if server.provider == "ollama" else "context"] = parsed.context
-    if server.provider == "anthropic":
-        entry["cache_control"] = "ephemeral"  # without it every request is paid in full (PRV-3)
+    entry = entry_of(parsed.server, server.provider, parsed.model, parsed.context)
     set_value(found.file, ("models", parsed.name), entry)
     if parsed.lead:
         set_value(found.file, ("model",), parsed.name)

@@ -32,6 +32,16 @@ class WaysFound(Record):
     ways: tuple[Way, ...]
 
 
+class ChooseModel(Record):
+    """Write a model of a server into the settings as the one that leads, and go on with it: a
+    session opens with it, or the open one asks it from now on. A model that has an entry leads by
+    that.
+    """
+
+    server: str
+    model: str
+
+
 class PullModel(Record):
     """Have a local Ollama fetch a model: `PullProgress` until it is `done` or failed."""
 
@@ -67,5 +77,5 @@ class LocalStarting(Record):
     error: str = ""
 
 
-SetupCommand = FindWays | PullModel | StopPull | StartLocal
+SetupCommand = FindWays | ChooseModel | PullModel | StopPull | StartLocal
 SetupEvent = WaysFound | PullProgress | LocalStarting

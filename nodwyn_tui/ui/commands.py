@@ -8,6 +8,8 @@ from typing import Literal
 Name = Literal[
     "help",
     "model",
+    "setup",
+    "pull",
     "mode",
     "clear",
     "compact",
@@ -36,6 +38,8 @@ class SlashCommand:
 COMMANDS = (
     SlashCommand("help", "all keys and commands, and what the marks mean"),
     SlashCommand("model", "pick another model, or name it", "[NAME]"),
+    SlashCommand("setup", "look for models here, or give a key for hosted ones"),
+    SlashCommand("pull", "have Ollama fetch a model", "[NAME]"),
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),

@@ -44,10 +44,10 @@ async def test_a_key_that_is_there_is_named_with_its_server(
 async def test_ollama_is_found_where_nothing_is_configured(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The embedded default: OLLAMA_HOST's first model."""
+    """The embedded default: without a screen to pick one on, `OLLAMA_HOST`'s first model."""
     with OllamaServer([say("hello")]) as server:
         monkeypatch.setenv("OLLAMA_HOST", server.base_url)
-        opened = await rig.open()
+        opened = await rig.open(headless=True)
         assert opened.model == f"ollama/{server.model}"
         assert (await rig.ask()).text == "hello"
     assert server.bodies[0].body["options"]["num_ctx"] == rig.of(ev.SessionStart)[0].recipe.num_ctx

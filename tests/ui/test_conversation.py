@@ -30,7 +30,7 @@ async def test_without_a_model_it_says_what_to_do_and_offers_the_tour() -> None:
         await settled(pilot)
         assert stage.backend.of(commands.Send) == []
         assert stage.screen.prompt.text == "hi", "what cannot be sent is kept"
-        assert "/model picks one" in stage.text()
+        assert "/setup picks one" in stage.text()
         await press(pilot, "ctrl+t")
         assert stage.backend.told[-1] == commands.StartTour()
 

@@ -7,9 +7,9 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.messages import Outcome
-from nodwyn_tui.ui.screens.editing import Editing
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.screens.picker import Picker
+from nodwyn_tui.ui.screens.setting_up import SettingUp
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
@@ -26,7 +26,7 @@ _PLAIN: dict[str, commands.Command] = {
 }
 
 
-class Commanding(Editing):
+class Commanding(SettingUp):
     """Carries out commands, however they were given."""
 
     @property
@@ -45,8 +45,8 @@ class Commanding(Editing):
     def invoke(self, invocation: slash.Invocation) -> None:
         """Do what a command says."""
         match invocation.name:
-            case "model":
-                self._pick_model(invocation.argument)
+            case "model" | "setup" | "pull":
+                self._another_model(invocation)
             case "mode":
                 self._set_mode(invocation.argument)
             case "continue" | "clear" | "new":
@@ -109,6 +109,10 @@ class Commanding(Editing):
     def action_help(self) -> None:
         """All keys and commands."""
 
+    def begin_tour(self) -> None:
+        """Open the tour."""
+        self.action_tour()
+
     def action_tour(self) -> None:
         """Open the tour, where it is offered."""
         if self.tour_offered:
@@ -130,10 +134,17 @@ class Commanding(Editing):
             elif command.name == name:
                 self.invoke(slash.Invocation(command.name))
 
-    def _pick_model(self, name: str) -> None:
-        if name:
-            self._picked_model(name)
-            return
+    def _another_model(self, asked: slash.Invocation) -> None:
+        if asked.name == "pull":
+            self.pull(asked.argument)
+        elif asked.name == "model" and asked.argument:
+            self._picked_model(asked.argument)
+        elif asked.name == "setup" or self.tour_offered:
+            self.set_up()
+        else:
+            self._pick_model()
+
+    def _pick_model(self) -> None:
         self.models = Models()
         self.app.push_screen(self.models, self._picked_model)
         self.bridge.send(commands.ListModels())

@@ -190,7 +190,7 @@ class Conversation(Asking):
             return (
                 "another process writes this session, so nothing can be sent; /new begins another"
             )
-        return "" if opened.model else "no model is set up yet: /model picks one, Ctrl+T is a tour"
+        return "" if opened.model else "no model is set up yet: /setup picks one, Ctrl+T is a tour"
 
     def _not_now(self, text: str, why: str) -> None:
         """What was submitted stands in the prompt again."""

@@ -26,16 +26,18 @@ class Picker(ModalScreen[str]):
         Binding("backspace", "shorten", "take the last letter back"),
     ]
 
-    def __init__(self, title: str, choices: Sequence[Choice] = ()) -> None:
+    LEAVING = "Enter takes it · Esc puts this away"
+
+    def __init__(self, title: str, choices: Sequence[Choice] = (), intro: str = "") -> None:
         super().__init__()
         self._picker_title = title
         self._choices = choices
-        self._list = PickList(id="picks")
+        self._list = PickList(intro, id="picks")
 
     def compose(self) -> ComposeResult:
         with Container(id="picker") as frame:
             frame.border_title = self._picker_title
-            frame.border_subtitle = "Enter takes it · Esc puts this away"
+            frame.border_subtitle = self.LEAVING
             yield self._list
 
     def on_mount(self) -> None:
@@ -50,6 +52,10 @@ class Picker(ModalScreen[str]):
         if event.is_printable and event.character:
             event.stop()
             self._list.narrow(self._list.query_text + event.character)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        self._list.narrow(self._list.query_text + " ".join(event.text.split()))
 
     def action_move(self, step: int) -> None:
         """Mark another."""

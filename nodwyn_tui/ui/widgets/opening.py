@@ -58,8 +58,9 @@ def _problems(opened: Opened, width: int) -> Iterator[Line]:
 
 def _setup(opened: Opened, width: int) -> Iterator[Line]:
     yield Line((Span("No model is set up yet", "accent strong"),))
-    tour = [Span("Ctrl+T", "key"), Span(" opens the tour: a scripted guide, no model needed")]
-    yield from _wrapped(tour, width)
+    ways = [Span("/setup", "key"), Span(" finds one or takes a key · ")]
+    tour = [Span("Ctrl+T", "key"), Span(" is the tour: a scripted guide")]
+    yield from _wrapped([*ways, *tour], width)
     yield BLANK
     for row in expand_tabs(visible(opened.setup)).split("\n"):
         text = row.removeprefix(_POINT)

@@ -19,10 +19,11 @@ class Choice:
 
 
 class PickList(Bar):
-    """Choices that hold every typed word; `remarks` stand below them."""
+    """Choices that hold every typed word; `intro` stands above them, `remarks` below."""
 
-    def __init__(self, *, id: str | None = None) -> None:
+    def __init__(self, intro: str = "", *, id: str | None = None) -> None:
         super().__init__(id=id)
+        self._intro = intro
         self.query_text = ""
         self._choices: Sequence[Choice] = ()
         self._remarks: Sequence[str] = ()
@@ -64,6 +65,10 @@ class PickList(Bar):
         self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
+        intro = list(wrap([Span(self._intro)], width)) if self._intro else []
+        yield from intro
+        if intro:
+            yield ()
         query = [Span("▸ ", "primary"), Span(self.query_text), Span(" ", "reverse")]
         hint = Span("  type to narrow the list", "dim")
         yield cut([*query, hint] if not self.query_text else query, width)
@@ -75,7 +80,8 @@ class PickList(Bar):
             for remark in self._remarks
             for row in wrap([Span("! ", "warning"), Span(one_line(remark), "dim")], width)
         ]
-        room = max(self.app.size.height - 13 - len(remarks), 3)
+        above = len(intro) + 1 if intro else 0
+        room = max(self.app.size.height - 13 - above - len(remarks), 3)
         first = max(0, min(at - room // 2, len(found) - room))
         column = min(max((len(c.label) for c in found), default=0) + 3, width * 2 // 3)
         for n, choice in enumerate(found[first : first + room], first):

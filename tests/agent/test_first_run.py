@@ -1,0 +1,118 @@
+"""A first run, over the link with the real worker: what is found, what is picked, what is kept."""
+
+import tomllib
+
+import pytest
+
+from nodwyn_tui.link import events as up
+from nodwyn_tui.link import setup
+from tests.agent.rig import Rig
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.ollama_server import OllamaServer
+from tests.fakes.script import say
+
+
+async def found(rig: Rig) -> dict[str, setup.Way]:
+    """The ways by name."""
+    rig.tell(setup.FindWays())
+    return {way.name: way for way in (await rig.until(setup.WaysFound)).ways}
+
+
+async def test_a_local_ollama_is_listed_and_the_pick_is_kept(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-6: no model is asked before one is picked; the next start opens with the one that was."""
+    with OllamaServer([say("hello"), say("again")]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        assert (await rig.open()).model == ""
+        assert not server.requests, "nothing is asked of anybody until the ways are"
+        ollama = (await found(rig))["ollama"]
+        assert (ollama.kind, ollama.ready, ollama.models) == ("ollama", True, (server.model,))
+        assert not server.bodies
+        rig.tell(setup.ChooseModel(server="ollama", model=server.model))
+        rig.opened = await rig.until(up.Opened)
+        assert rig.opened.model == server.model
+        assert (await rig.ask()).text == "hello"
+        written = tomllib.loads((rig.home / "config.toml").read_text())
+        assert written["model"] == server.model
+        assert written["models"] == {server.model: {"server": "ollama", "model": server.model}}
+        await rig.close()
+        assert (await rig.open()).model == server.model
+        assert (await rig.ask()).text == "again"
+
+
+async def test_no_ollama_is_told_with_its_address(rig: Rig) -> None:
+    """TUI-6: what was looked for, and where; the tour is always there."""
+    await rig.open()
+    ways = await found(rig)
+    assert not ways["ollama"].ready
+    assert "127.0.0.1:9" in ways["ollama"].detail
+    assert ways["tour"].ready
+    assert not ways["groq"].ready
+    assert ways["groq"].key_page.startswith("https://")
+
+
+async def test_a_key_in_the_environment_comes_before_what_needs_one(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-6: the variable is named, and what it holds is never told."""
+    monkeypatch.setenv("GROQ_API_KEY", "held-by-the-environment")
+    await rig.open()
+    rig.tell(setup.FindWays())
+    event = await rig.until(setup.WaysFound)
+    names = [way.name for way in event.ways]
+    assert names.index("groq") < names.index("openrouter") < names.index("tour")
+    groq = next(way for way in event.ways if way.name == "groq")
+    assert groq.ready
+    assert "GROQ_API_KEY" in groq.detail
+    assert "held-by-the-environment" not in str(rig.events)
+
+
+async def test_a_model_of_the_same_name_gets_another_entry(rig: Rig) -> None:
+    """C74: an entry of the person's own is never written over."""
+    with ChatServer([say("one")]) as first, ChatServer([say("two")]) as second:
+        rig.configure(first, second)
+        await rig.open()
+        rig.tell(setup.ChooseModel(server="fake2", model="fresh/m"))
+        await rig.until(up.ModelChanged, lambda event: event.model == "m (fake2)")
+        rig.tell(setup.ChooseModel(server="fake2", model=second.model))
+        assert (await rig.until(up.ModelChanged, lambda event: event.model == "m2")).model
+        assert (await rig.ask()).text == "two"
+    written = tomllib.loads((rig.home / "config.toml").read_text())
+    assert written["model"] == "m2"
+    assert set(written["models"]) == {"m", "m2", "m (fake2)"}
+
+
+async def test_an_unknown_server_and_a_broken_file_are_told(rig: Rig) -> None:
+    """Nothing is written over a file that cannot be read."""
+    await rig.open()
+    rig.tell(setup.ChooseModel(server="nowhere", model="m"))
+    assert "nowhere" in (await rig.until(up.Notice)).text
+    config = rig.home / "config.toml"
+    config.write_text("model = [")
+    rig.tell(setup.ChooseModel(server="ollama", model="m"))
+    assert "config.toml" in (await rig.until(up.Notice)).text
+    assert config.read_text() == "model = ["
+
+
+async def test_in_the_tour_nothing_is_chosen(rig: Rig) -> None:
+    """The tour has its own guide."""
+    await rig.open(tour=True)
+    rig.tell(setup.ChooseModel(server="ollama", model="m"))
+    assert "tour" in (await rig.until(up.Notice)).text
+    assert not (rig.home / "config.toml").exists()
+
+
+async def test_choosing_keeps_what_stands_in_the_settings(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C74: comments and other settings stay."""
+    config = rig.home / "config.toml"
+    config.write_text('# mine\nmode = "plan"\n')
+    with OllamaServer([say("hello")]) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        await rig.open()
+        rig.tell(setup.ChooseModel(server="ollama", model=server.model))
+        rig.opened = await rig.until(up.Opened)
+        assert rig.opened.mode == "plan"
+    assert config.read_text().startswith('# mine\nmode = "plan"\n')

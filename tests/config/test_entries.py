@@ -1,0 +1,30 @@
+"""The entry that a model gets in `config.toml`."""
+
+import tomllib
+from pathlib import Path
+
+from nodwyn_tui.config.entries import entry_of, free_name, lead_with
+from nodwyn_tui.config.environment import Environment
+from nodwyn_tui.config.files import load_settings
+
+
+def test_an_entry_holds_what_its_server_needs() -> None:
+    """PRV-3, PRV-7: a cache that is asked for, and a context by the name that Ollama has for it."""
+    assert entry_of("a", "anthropic", "m")["cache_control"] == "ephemeral"
+    assert entry_of("o", "ollama", "m", 4096) == {"server": "o", "model": "m", "num_ctx": 4096}
+    assert entry_of("x", "openai", "m", 4096) == {"server": "x", "model": "m", "context": 4096}
+
+
+def test_names_never_meet(tmp_path: Path) -> None:
+    """C74: an id's end, then with its server, then with a number."""
+    file = tmp_path / "config.toml"
+    names = []
+    for server in ("groq", "mistral", "xai"):
+        names.append(lead_with(load_settings(file, Environment()), server, "vendor/m"))
+    names.append(lead_with(load_settings(file, Environment()), "xai", "other/m"))
+    assert names == ["m", "m (mistral)", "m (xai)", "m (2)"]
+    loaded = load_settings(file, Environment())
+    assert not loaded.problems
+    assert lead_with(loaded, "mistral", "vendor/m") == "m (mistral)", "it has its entry"
+    assert tomllib.loads(file.read_text())["model"] == "m (mistral)"
+    assert free_name(loaded, "groq", "vendor/") == "vendor/"

@@ -18,9 +18,8 @@ def test_an_entry_holds_what_its_server_needs() -> None:
 def test_names_never_meet(tmp_path: Path) -> None:
     """C74: an id's end, then with its server, then with a number."""
     file = tmp_path / "config.toml"
-    names = []
-    for server in ("groq", "mistral", "xai"):
-        names.append(lead_with(load_settings(file, Environment()), server, "vendor/m"))
+    servers = ("groq", "mistral", "xai")
+    names = [lead_with(load_settings(file, Environment()), each, "vendor/m") for each in servers]
     names.append(lead_with(load_settings(file, Environment()), "xai", "other/m"))
     assert names == ["m", "m (mistral)", "m (xai)", "m (2)"]
     loaded = load_settings(file, Environment())

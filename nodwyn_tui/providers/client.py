@@ -82,21 +82,34 @@ class _Attempt:
     asked yet, and the request goes over a new one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float, ready: str) -> None:
+        """`ready` is the event with which a proxy has made the way through, '' where there is none
+        to wait for; a proxy that accepts and says nothing would be waited for without end.
+        """
         self._is_new_connection = False
         self._began = 0.0
+        self._patience_s, self._ready = patience_s, ready
+        self._patience = asyncio.timeout(None)
 
     async def send(self, http: httpx.AsyncClient, request: httpx.Request) -> httpx.Response:
         self._began = _now()
         request.extensions["trace"] = self._trace
-        return await http.send(request, stream=True)
+        try:
+            async with self._patience:
+                return await http.send(request, stream=True)
+        except TimeoutError:
+            raise httpx.ConnectTimeout("the proxy said nothing") from None
 
     def met_a_closed_connection(self) -> bool:
         return not self._is_new_connection and _now() - self._began < _STALE_WITHIN_S
 
     async def _trace(self, name: str, info: Mapping[str, object]) -> None:  # noqa: ARG002 - httpx's
-        if name.startswith("connection.connect"):
+        if name.endswith("connect_tcp.started"):
             self._is_new_connection = True
+            if self._ready:
+                self._patience.reschedule(_now() + self._patience_s)
+        elif name == self._ready:
+            self._patience.reschedule(None)
 
 
 class _FixedKey:
@@ -164,7 +177,7 @@ class Client:
     async def _sent(
         self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        http, first = await self._connections(), _Attempt()
+        http, first = await self._connections(), self._attempt()
         try:
             request = http.build_request(method, url, content=content, headers=headers)
             try:
@@ -172,10 +185,14 @@ class Client:
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
                 if not first.met_a_closed_connection():
                     raise
-                response = await _Attempt().send(http, request)
+                response = await self._attempt().send(http, request)
         except _HTTP_ERRORS as error:
             raise self._broken(error) from None
         return Answer(response, self._broken)
+
+    def _attempt(self) -> _Attempt:
+        ready = routes.proxy_ready(self._base, self._proxy)
+        return _Attempt(self.endpoint.timeouts.connect, ready)
 
     async def get_json(self, path: str, *, from_root: bool = False) -> Json:
         """What a listing says. `from_root`: the path stands beside the base URL's `/v1`."""

@@ -20,6 +20,15 @@ def proxy_for(url: str, proxies: Proxies) -> str:
     return chosen if not chosen or "://" in chosen else f"http://{chosen}"
 
 
+def proxy_ready(url: str, proxy: str) -> str:
+    """The event of the HTTP library with which a proxy has made the way to a URL; '' where it makes
+    none, but passes each request on.
+    """
+    if proxy.startswith("socks"):
+        return "socks.setup_socks5_connection.complete"
+    return "proxy.start_tls.started" if proxy and url.lower().startswith("https:") else ""
+
+
 def shown(url: str) -> str:
     """An address without the name, the password and the query that it may hold."""
     scheme, _, rest = url.partition("://")

@@ -14,6 +14,7 @@ from nodwyn_tui.link.commands import Open
 from nodwyn_tui.link.local import Back
 from nodwyn_tui.providers.shipped import FILE, Shipped
 from nodwyn_tui.sandbox.shell_words import allowed
+from nodwyn_tui.store.images import Picture
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import SystemClock
 from nodwyn_tui.tools.registry import default_tools
@@ -22,6 +23,13 @@ from nodwyn_tui.tools.registry import default_tools
 async def work(back: Back) -> None:
     """A worker over one end of a link, until its front leaves."""
     await Worker(back, assemble).serve()
+
+
+def make_picture(data: bytes, name: str) -> Picture:
+    """An image fit to be kept; Pillow is imported when the first one comes."""
+    from nodwyn_tui.store.pictures import made
+
+    return made(data, name)
 
 
 def assemble(command: Open) -> Household:
@@ -49,6 +57,7 @@ def assemble(command: Open) -> Household:
             make_tools=default_tools,
             shell_allows=allowed,
             child_environment=child_environment,
+            make_picture=make_picture,
         ),
         loaded=loaded,
         models=models,

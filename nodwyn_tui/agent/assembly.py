@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 
 from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
+from nodwyn_tui.agent.attachments import MakePicture, Studio
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
@@ -28,6 +29,7 @@ from nodwyn_tui.errors import ConfigError, ReplayError, StoreError
 from nodwyn_tui.link import commands
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import Clock
@@ -61,6 +63,7 @@ class Rooms:
     make_tools: Callable[[Mapping[str, str]], Sequence[Tool[Any]]]
     shell_allows: Callable[[Sequence[str], str], bool]
     child_environment: Callable[[], Mapping[str, str]]
+    make_picture: MakePicture
 
 
 class Assembly:
@@ -159,12 +162,22 @@ class Assembly:
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,
                 state=self._rooms.state,
+                studio=self._studio(command, folder),
                 created=created,
                 fallback=Fallback(functools.partial(self._find_fallback, folder.name)),
                 limits=limits_of(command, self._loaded.settings.limits),
                 unsandboxed_auto=command.no_sandbox,
             ),
             self._emit,
+        )
+
+    def _studio(self, command: commands.Open, folder: Path) -> Studio:
+        return Studio(
+            files=ImageFiles(folder),
+            make=self._rooms.make_picture,
+            workspace=Path(command.workspace),
+            home=Path.home(),
+            environment=self._rooms.child_environment,
         )
 
     def _draft(self, command: commands.Open) -> Draft:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from nodwyn_tui.agent.attachments import Studio
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
@@ -28,6 +29,7 @@ class Parts:
     draft: Draft | None
     clock: Clock
     state: Path
+    studio: Studio
     created: bool
     fallback: Fallback
     limits: Limits = field(default_factory=Limits)

@@ -64,7 +64,7 @@ class Runs:
     def begin(self, work: Coroutine[None, None, None]) -> None:
         """Something that goes on until it ends or is stopped, as a run does."""
         self._run = asyncio.create_task(work)
-        self._run.add_done_callback(self._watch)
+        self._run.add_done_callback(self.watch)
 
     def send_waiting(self) -> None:
         """Begins a run with what waits, if anything does."""
@@ -109,7 +109,7 @@ class Runs:
                 up.Notice(level="warning", text=f"the prompt's history is not kept: {error}")
             )
 
-    def _watch(self, task: "asyncio.Task[None]") -> None:
+    def watch(self, task: "asyncio.Task[None]") -> None:
         """A bug in a run ends the worker visibly, in place of a run that never ends."""
         if not task.cancelled() and (error := task.exception()) and not self.crashed.done():
             self.crashed.set_exception(error)

@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 
 from nodwyn_tui.agent.asking import Asker
+from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.calls import LOST
 from nodwyn_tui.agent.compact_command import CompactCommand
 from nodwyn_tui.agent.compaction import Compaction
@@ -42,6 +43,7 @@ class Session:
         self._runs = Runs(
             parts, self._compaction, emit, before=self._compact.let_go, switch=self.switch_model
         )
+        self.attachments = Attachments(parts.studio, lambda: parts.target, emit)
         self._editing = Editing(parts.conversation, emit, parts.clock)
         talk = parts.conversation
         self._pages = Pages(talk.transcript, talk.log.archive, talk.standing)
@@ -233,6 +235,7 @@ class Session:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
             closing.callback(self._conversation.close)
             closing.push_async_callback(self._parts.toolbox.close)
+            await self.attachments.close()
             await self.interrupt()
             if self.spoken or not self._parts.created:
                 self._conversation.append(ev.SessionEnd(why="closed"))

@@ -20,6 +20,7 @@ from nodwyn_tui.config.entries import lead_with
 from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
 from nodwyn_tui.link import commands, setup
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import Attach, AttachRefused
 from nodwyn_tui.link.local import Back
 from nodwyn_tui.store.draft import Draft
 
@@ -110,6 +111,8 @@ class Worker:
                 self._save_draft(command.text)
             case setup.FindWays() | setup.ChooseModel():
                 await self._set_up(command)
+            case Attach():
+                self._attach(command)
             case _:
                 await self._in_session(command)
 
@@ -214,6 +217,14 @@ class Worker:
         self._household = replace(home, loaded=home.models.reload())
         self._opened = replace(self._opened, model="")
         await self._switch(name)
+
+    def _attach(self, command: Attach) -> None:
+        """Answered in any case: the front holds the text until it is."""
+        if self._session is not None:
+            self._session.attachments.begin(command, self._session.runs.watch)
+            return
+        reason = (READ_ONLY if self._reader else NO_SESSION) if command.sure else ""
+        self._back.emit(AttachRefused(text=command.text, reason=reason))
 
     def _list_models(self) -> None:
         """Asks the servers beside everything else: one that is down answers late, or never."""

@@ -107,12 +107,10 @@ class Worker:
                 self._bodies(command.ids)
             case commands.FetchPage():
                 self._page(command)
-            case commands.SaveDraft():
-                self._save_draft(command.text)
+            case commands.SaveDraft() | Attach():
+                self._of_the_prompt(command)
             case setup.FindWays() | setup.ChooseModel():
                 await self._set_up(command)
-            case Attach():
-                self._attach(command)
             case _:
                 await self._in_session(command)
 
@@ -218,8 +216,13 @@ class Worker:
         self._opened = replace(self._opened, model="")
         await self._switch(name)
 
-    def _attach(self, command: Attach) -> None:
-        """Answered in any case: the front holds the text until it is."""
+    def _of_the_prompt(self, command: commands.SaveDraft | Attach) -> None:
+        """Keeps a draft, or attaches images: that is answered in any case, since the front holds
+        the text until it is.
+        """
+        if isinstance(command, commands.SaveDraft):
+            self._save_draft(command.text)
+            return
         if self._session is not None:
             self._session.attachments.begin(command, self._session.runs.watch)
             return

@@ -27,12 +27,16 @@ _FINISHES: Mapping[str, Finish] = {
 
 class AnthropicDecoder:
     """One reply, its blocks in their order. Events and blocks of kinds that nobody asked for are
-    passed over.
+    passed over. Some servers give every block the same place, or none: a block that begins where
+    another stood follows all that came.
     """
 
     def __init__(self, origin: str) -> None:
         self._origin = origin
         self._blocks: dict[int, StreamedBlock] = {}
+        self._at: dict[int, int] = {}
+        """The block that a place of the stream means now."""
+        self._latest = -1
         self._open: set[int] = set()
         self._usage = UsageReader()
         self._stop: Mapping[str, Json] = {}
@@ -96,7 +100,7 @@ class AnthropicDecoder:
             case "message_start":
                 self._start(event.get("message"))
             case "content_block_start":
-                yield from self._begin(self._index(event), event.get("content_block"))
+                yield from self._begin(event.get("index"), event.get("content_block"))
             case "content_block_delta":
                 yield from self._add(self._index(event), event.get("delta"))
             case "content_block_stop":
@@ -119,16 +123,22 @@ class AnthropicDecoder:
             self._left_out += _dropped(message.get("input_transformations"))
 
     def _index(self, event: Mapping[str, Json]) -> int:
-        index = event.get("index")
-        return index if isinstance(index, int) else max(self._blocks, default=0)
+        """The block that an event is about, the latest one where it names none."""
+        place = event.get("index")
+        return self._at.get(place, -1) if isinstance(place, int) else self._latest
 
-    def _begin(self, index: int, content: Json) -> Iterator[Delta]:
+    def _begin(self, place: Json, content: Json) -> Iterator[Delta]:
         if not isinstance(content, Mapping):
             return
         self._began = True
         before = [*self._in_order()]
         calls = sum(isinstance(block, CallBlock) for block in before)
         block = streamed_block(string(content.get("type")), calls)
+        index = max((*self._at.values(), self._latest)) + 1
+        if isinstance(place, int):
+            index = index if place in self._at else place
+            self._at[place] = index
+        self._latest = index
         if block is None:
             return
         self._blocks[index] = block

@@ -355,6 +355,26 @@ KINDS = st.sampled_from(
     ["message_start", "content_block_start", "content_block_delta", "content_block_stop",
      "message_delta", "message_stop", "message", "ping"]
 )  # fmt: skip
+
+
+@pytest.mark.parametrize("place", [0, None], ids=["all the same", "none"])
+def test_blocks_without_a_place_of_their_own_are_told_apart(place: int | None) -> None:
+    """PRV-8: as C31 has it of calls; what is of no known kind takes its deltas with it."""
+    unknown = block(0, {"type": "server_tool_use"}, {"type": "text_delta", "text": "no"})
+    events = [
+        start(), *thinking(0, "hm", "c2ln"), *unknown, *text(0, "a"), *call(0, "c1", "{}"),
+        *call(0, "c2", '{"path": "b"}'), *end("tool_use"),
+    ]  # fmt: skip
+    for event in events:
+        if "index" in event:
+            event["index"] = place
+    reply = read(*events)
+    assert [part.type for part in reply.parts] == ["thinking", "block", "text", "call", "call"]
+    assert [part.arguments for part in reply.parts if isinstance(part, Call)] == [
+        "{}", '{"path": "b"}',
+    ]  # fmt: skip
+
+
 FIELDS = st.sampled_from(["message", "index", "content_block", "delta", "usage", "content"])
 
 

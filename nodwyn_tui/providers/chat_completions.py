@@ -17,6 +17,7 @@ from nodwyn_tui.providers.chat_details import DETAILS
 from nodwyn_tui.providers.chat_stream import ChatDecoder
 from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.rows import (
+    NO_ANSWER,
     NO_OUTPUT,
     NO_TEXT,
     answered,
@@ -37,7 +38,7 @@ class ServerDialect:
     it must be there on every message with calls; `details` that a reply's `reasoning_details` go
     back to who gave them, in place of the thinking; `refused` are request fields never sent;
     `reply_cap` names the reply's limit; `no_effort` is what `effort = "off"` becomes;
-    `joins_users` makes one message of users' messages in a row, for templates that want turns.
+    `takes_turns` makes user and assistant alternate, for templates that insist on it.
     """
 
     thinking: str = "reasoning_content"
@@ -46,7 +47,7 @@ class ServerDialect:
     refused: frozenset[str] = frozenset()
     reply_cap: str = "max_tokens"
     no_effort: Mapping[str, Json] = field(default_factory=lambda: {"reasoning_effort": "none"})
-    joins_users: bool = False
+    takes_turns: bool = False
 
 
 DIALECTS: Mapping[str, ServerDialect] = {
@@ -63,7 +64,7 @@ DIALECTS: Mapping[str, ServerDialect] = {
         thinking="reasoning", no_effort={"chat_template_kwargs": {"enable_thinking": False}}
     ),
     "llamacpp": ServerDialect(no_effort={"chat_template_kwargs": {"enable_thinking": False}}),
-    "alternating": ServerDialect(joins_users=True),
+    "alternating": ServerDialect(takes_turns=True),
 }
 """The values of a model's `dialect`; parsing is the same for all."""
 
@@ -122,7 +123,7 @@ class ChatCompletions:
         rows = self._memo.messages(
             opened(request.messages), f"{name} {origin}", lambda row: _message(row, server, origin)
         )
-        messages = _joined_users(rows) if server.joins_users else rows
+        messages = _in_turns(rows) if server.takes_turns else rows
         return [WireMessage(system), *messages] if request.system.strip() else messages
 
 
@@ -190,14 +191,20 @@ def _assistant(row: AssistantRow, server: ServerDialect, origin: str) -> dict[st
     return message
 
 
-def _joined_users(messages: Sequence[WireMessage]) -> list[WireMessage]:
+def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
+    """One message of users' messages in a row, and between results and a user's message the note
+    that the assistant said nothing: such a template counts neither calls nor results as a turn.
+    """
     out: list[WireMessage] = []
     for message in messages:
-        if out and message["role"] == out[-1]["role"] == "user":
+        before = out[-1]["role"] if out else ""
+        if message["role"] == before == "user":
             content = f"{out[-1]['content']}\n\n{message['content']}"
             out[-1] = WireMessage(role="user", content=content)
-        else:
-            out.append(message)
+            continue
+        if message["role"] == "user" and before == "tool":
+            out.append(WireMessage(role="assistant", content=NO_ANSWER))
+        out.append(message)
     return out
 
 

@@ -3,7 +3,7 @@
 import functools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from openai.types.chat.completion_create_params import CompletionCreateParams
@@ -12,7 +12,7 @@ from pydantic import ConfigDict, TypeAdapter
 from tests.fakes.pairing import order_problems, pairing_problems
 from tests.fakes.sdk_types import type_problems
 
-Flavour = Literal["compatible", "openai", "cerebras", "deepseek", "vllm"]
+Flavour = Literal["compatible", "openai", "cerebras", "deepseek", "vllm", "llamacpp", "alternating"]
 
 _EXTENSIONS: Mapping[Flavour, frozenset[str]] = {
     "compatible": frozenset({"cache_control", "chat_template_kwargs", "thinking"}),
@@ -20,6 +20,8 @@ _EXTENSIONS: Mapping[Flavour, frozenset[str]] = {
     "cerebras": frozenset({"disable_reasoning", "clear_thinking", "reasoning_format"}),
     "deepseek": frozenset({"thinking"}),
     "vllm": frozenset({"chat_template_kwargs", "cache_control"}),
+    "llamacpp": frozenset({"chat_template_kwargs", "cache_control", "cache_prompt", "id_slot"}),
+    "alternating": frozenset({"chat_template_kwargs", "cache_control"}),
 }
 """Request fields besides the protocol's own that each kind of server takes."""
 
@@ -29,6 +31,23 @@ _HISTORY_THINKING: Mapping[Flavour, frozenset[str]] = {
     "cerebras": frozenset({"reasoning"}),
     "deepseek": frozenset({"reasoning_content"}),
     "vllm": frozenset({"reasoning"}),
+    "llamacpp": frozenset({"reasoning_content"}),
+    "alternating": frozenset({"reasoning_content"}),
+}
+
+_CEREBRAS = (
+    {"messages", "model", "clear_thinking", "disable_reasoning", "frequency_penalty", "logit_bias"}
+    | {"logprobs", "max_completion_tokens", "max_tokens", "min_completion_tokens", "min_tokens"}
+    | {"n", "parallel_tool_calls", "prediction", "presence_penalty", "prompt_cache_key"}
+    | {"reasoning_effort", "reasoning_format", "response_format", "seed", "service_tier", "stop"}
+    | {"stream", "stream_options", "temperature", "tool_choice", "tools", "top_logprobs", "top_p"}
+    | {"user"}
+)
+"""All that Cerebras takes; anything else is refused."""
+
+_EFFORTS: Mapping[Flavour, frozenset[str]] = {
+    "cerebras": frozenset({"none", "low", "medium", "high"}),
+    "deepseek": frozenset({"low", "medium", "high", "xhigh", "max"}),
 }
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -45,6 +64,9 @@ def chat_problems(body: Any, flavour: Flavour) -> Iterator[str]:
     for i, message in enumerate(messages):
         yield from (f"messages.{i}.{problem}" for problem in _message_problems(message, flavour))
     yield from _type_problems(body, flavour)
+    yield from _field_problems(body, flavour)
+    if flavour == "alternating":
+        yield from _turn_problems(messages)
     for i, tool in enumerate(body.get("tools") or []):
         yield from (f"tools.{i}.{problem}" for problem in _tool_problems(tool))
     if body.get("tools") == []:
@@ -52,6 +74,28 @@ def chat_problems(body: Any, flavour: Flavour) -> Iterator[str]:
     caps = [body[name] for name in ("max_tokens", "max_completion_tokens") if name in body]
     if any(not isinstance(cap, int) or cap < 1 for cap in caps):
         yield f"the reply's limit is {caps}"
+
+
+def _field_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
+    """What a kind of server refuses though the protocol knows it."""
+    if flavour == "cerebras":
+        yield from (f"{name}: unsupported" for name in sorted(body.keys() - _CEREBRAS))
+    if flavour == "openai" and "max_tokens" in body:
+        yield "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."
+    effort = body.get("reasoning_effort")
+    if effort is not None and effort not in _EFFORTS.get(flavour, {effort}):
+        yield f"reasoning_effort: {effort!r} is none of this server's"
+
+
+def _turn_problems(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A template that wants turns: what is said by the two alternates, calls and results aside."""
+    said = [
+        str(message.get("role"))
+        for message in messages
+        if message.get("role") in {"user", "assistant"} and not message.get("tool_calls")
+    ]
+    if said != [("user", "assistant")[i % 2] for i in range(len(said))]:
+        yield "Conversation roles must alternate user/assistant/user/assistant/..."
 
 
 def _type_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:

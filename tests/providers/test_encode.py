@@ -176,6 +176,20 @@ def test_messages_of_the_user_in_a_row_stay_apart_unless_the_server_wants_turns(
     assert len(messages(chat(what))) == 5
     joined = messages(chat(what, dialect="alternating"))
     assert [m["content"] for m in joined] == ["Be brief.", "a\n\nb", "c", "d"]
+    assert problems(what, "alternating", dialect="alternating") == []
+    assert any("must alternate" in problem for problem in problems(what, "alternating"))
+
+
+def test_a_user_who_speaks_before_the_answer_waits_for_a_turn() -> None:
+    """C11: after a stopped run or in the middle of one, calls and results are no turn."""
+    call = Call("c1", "fs-read", "{}")
+    what = request(
+        user("a"), reply("", "", call), result(call, "x"), user("b"), reply("c"), user("d")
+    )
+    sent = messages(chat(what, dialect="alternating"))
+    assert [m["content"] for m in sent[3:6]] == ["x", "(no answer)", "b"]
+    assert problems(what, "alternating", dialect="alternating") == []
+    assert len(messages(chat(what))) == len(sent) - 1
 
 
 ARGUMENTS = '{"q":"naïve 中","n":1.0,"big":12345678901234567890}'
@@ -245,7 +259,8 @@ DIALECT_FLAVOURS: list[tuple[str, Flavour, str | None]] = [
     ("cerebras", "cerebras", "reasoning"),
     ("deepseek", "deepseek", "reasoning_content"),
     ("vllm", "vllm", "reasoning"),
-    ("llamacpp", "compatible", "reasoning_content"),
+    ("llamacpp", "llamacpp", "reasoning_content"),
+    ("alternating", "alternating", "reasoning_content"),
     ("openai", "openai", None),
 ]
 
@@ -264,7 +279,7 @@ def test_history_thinking_goes_back_in_the_dialects_field(
         "session_key": KEY,
         "effort": "off",
     }
-    more |= {} if flavour in {"compatible", "vllm", "cerebras"} else {"cache_control": "off"}
+    more |= {"cache_control": "off"} if flavour in {"openai", "deepseek"} else {}
     assert problems(conversation(), flavour, dialect=name, **more) == []
 
 

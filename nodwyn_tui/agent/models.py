@@ -274,6 +274,8 @@ def context_of(entry: ModelSettings, provider: str, facts: ModelFacts) -> tuple[
 def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
     entry, provider = choice.model, choice.server.provider
     on_ollama = provider == "ollama"
+    # One Ollama has no use for the session's name; a router before several routes by its header.
+    named = not on_ollama or bool(choice.server.cache_key_header)
     return Parameters(
         num_ctx=context if on_ollama else None,
         keep_alive=entry.keep_alive if on_ollama else None,
@@ -282,8 +284,8 @@ def _parameters(choice: ModelChoice, context: int, session: str) -> Parameters:
         summary=entry.summary if provider == "responses" else None,
         dialect=entry.dialect if provider == "openai" else None,
         cache_control=None if entry.cache_control == "off" else entry.cache_control,
-        cache_key=None if on_ollama else entry.cache_key,
-        session_key=None if on_ollama else session_key(session),
+        cache_key=entry.cache_key if named else None,
+        session_key=session_key(session) if named else None,
         cache_key_header=choice.server.cache_key_header or None,
         keep_reasoning=_keep_reasoning(entry, provider),
     )

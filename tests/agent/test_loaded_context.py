@@ -1,6 +1,7 @@
-"""PRV-7: Ollama holds a model with less context than a session counts on, and tells nobody."""
+"""PRV-7: the context that Ollama is asked for, the same each time, and what it really holds."""
 
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig
 from tests.fakes.ollama_server import OllamaServer
@@ -48,3 +49,24 @@ async def test_a_server_that_does_not_tell_is_left_alone(rig: Rig) -> None:
         await rig.open()
         assert (await rig.ask()).why == "done"
     assert notes(rig) == []
+
+
+async def test_every_request_asks_for_the_same_context(rig: Rig) -> None:
+    """A step, a handover note, a resume: another `num_ctx` or `shift` would load the model anew."""
+    script = [call("fs-list", {}), say("done"), say("so far: looked"), say("on"), say("and on")]
+    with OllamaServer(script) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        rig.tell(commands.Compact())
+        offered = await rig.until(up.CompactionOffered)
+        rig.tell(commands.AcceptCompaction(note=offered.note))
+        await rig.ask("go on")
+        await rig.close()
+        await rig.open(resume="last")
+        await rig.ask("and on")
+    assert "handover" in {request.purpose for request in rig.of(ev.LlmRequest)}
+    sent = [body.body for body in server.bodies]
+    assert {body["options"]["num_ctx"] for body in sent} == {32_768}
+    assert {(body["truncate"], body["shift"]) for body in sent} == {(False, False)}
+    assert (server.reloads, server.violations, server.script) == (0, [], [])

@@ -42,7 +42,7 @@ def assemble(command: Open) -> Household:
     redactor = Redactor(credentials.held(loaded.servers.values()))
 
     def child_environment() -> Mapping[str, str]:
-        servers = loaded.servers.values()
+        servers = models.loaded.servers.values()
         return environment.for_children(variable_names(servers), credentials.held(servers))
 
     shipped = Shipped(paths.state / FILE)
@@ -59,6 +59,5 @@ def assemble(command: Open) -> Household:
             child_environment=child_environment,
             make_picture=make_picture,
         ),
-        loaded=loaded,
         models=models,
     )

@@ -165,6 +165,8 @@ class Assembly:
                 studio=self._studio(command, folder),
                 created=created,
                 fallback=Fallback(functools.partial(self._find_fallback, folder.name)),
+                limits_by=functools.partial(limits_of, command),
+                also_allowed=command.allow,
                 limits=limits_of(command, self._loaded.settings.limits),
                 unsandboxed_auto=command.no_sandbox,
             ),

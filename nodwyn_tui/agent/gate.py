@@ -92,6 +92,11 @@ class Gate:
         waiting.answer.set_result(Verdict("allowed", answer.scope, by="person"))
         self._reconsider()
 
+    def allow(self, patterns: tuple[str, ...]) -> None:
+        """The standing patterns are these now: calls that wait and match one go on."""
+        self.rules = replace(self.rules, standing=patterns)
+        self._reconsider()
+
     def set_mode(self, mode: ev.Mode) -> None:
         """The mode changed: calls that wait and no longer need the person go on (C10)."""
         self.mode = mode

@@ -16,6 +16,7 @@ from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
     ModelSettings,
     ProviderName,
+    ServerSettings,
     WindowSettings,
 )
 from nodwyn_tui.domain.events import ModelRef, Parameters
@@ -80,11 +81,24 @@ class Models:
         self.strategy: Strategy | None = None
         """What the command line asks for, before what the settings say."""
         self._only: ModelChoice | None = None
+        self._listed: dict[tuple[str, str, str], ModelFacts] = {}
+
+    def facts_of(
+        self, name: str, server: ServerSettings, model: str
+    ) -> tuple[ModelFacts, ModelFacts]:
+        """What a server's listing, as far as it was asked for, and the data that comes along say of
+        a model.
+        """
+        listed = self._listed.get((name, server.base_url, model), ModelFacts())
+        return listed, self.shipped.facts(server.base_url, model)
 
     def reload(self) -> Loaded:
-        """Reads the settings again, and goes by them from now on."""
+        """Reads the settings again, and goes by them from now on; targets made before stay
+        as they are.
+        """
         self.loaded = load_settings(self.loaded.file, self.environment)
         self.connector = replace(self.connector, loaded=self.loaded)
+        self.connector.hold(*self.connector.credentials.held(self.loaded.servers.values()))
         return self.loaded
 
     @property
@@ -138,6 +152,7 @@ class Models:
             facts = await provider.catalogue.facts(choice.model.model)
         except ProviderError as error:
             warning = str(error)
+        self.note(choice.server_name, choice.server, choice.model.model, facts)
         facts = self.known(choice, facts)
         context, source = context_of(choice.model, choice.server.provider, facts)
         return Found(
@@ -180,6 +195,10 @@ class Models:
         shipped = self.shipped.facts(choice.server.base_url, choice.model.model)
         return own.over(listed).over(shipped)
 
+    def note(self, name: str, server: ServerSettings, model: str, facts: ModelFacts) -> None:
+        """What a server's listing says of a model, for `facts_of`."""
+        self._listed[name, server.base_url, model] = facts
+
     async def listed(self, current: str, prompt_tokens: int = 0) -> up.ModelsListed:
         """Every model the person can pick: configured ones, then what their servers and a local
         Ollama have, all asked at once. With the tokens of the next prompt each of the others tells
@@ -219,11 +238,14 @@ class Models:
         except ConfigError as error:
             return str(error)
         try:
-            return await provider.catalogue.models()
+            listings = await provider.catalogue.models()
         except ProviderError as error:
             return str(error)
         finally:
             await provider.aclose()
+        for each in listings:
+            self.note(server, self.loaded.servers[server], each.id, each.facts)
+        return listings
 
     async def _from_ollama(self) -> ModelChoice | None:
         """The first model of a local Ollama, if one answers."""

@@ -22,8 +22,12 @@ class Household:
     """What wiring makes from the first command."""
 
     rooms: Rooms
-    loaded: Loaded
     models: Models
+
+    @property
+    def loaded(self) -> Loaded:
+        """The settings as they are now."""
+        return self.models.loaded
 
 
 @dataclass(frozen=True, slots=True)

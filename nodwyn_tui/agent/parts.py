@@ -1,5 +1,6 @@
 """What a session is put together from, by `assembly.py`."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
+from nodwyn_tui.config.schema import LimitSettings
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.system.clock import Clock
 
@@ -18,8 +20,9 @@ from nodwyn_tui.system.clock import Clock
 class Parts:
     """`target` is the model that is asked now; it changes with `/model`. `draft` is there for a
     front with a prompt; `created` says that this process began the session, `state` is the person's
-    state folder; `unsandboxed_auto` says that mode `auto` was asked for without a sandbox, in so
-    many words.
+    state folder; `limits_by` gives the limits by the settings' and the command line's, which alone
+    gives `also_allowed`; `unsandboxed_auto` says that mode `auto` was asked for without a sandbox,
+    in so many words.
     """
 
     conversation: Conversation
@@ -32,5 +35,7 @@ class Parts:
     studio: Studio
     created: bool
     fallback: Fallback
+    limits_by: Callable[[LimitSettings], Limits]
+    also_allowed: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
     unsandboxed_auto: bool = False

@@ -23,8 +23,8 @@ from nodwyn_tui.link import events as up
 
 
 class Runs:
-    """Begins them, ends them, tells of them. `before` is called before one begins; `switch` goes
-    over to a fallback.
+    """Begins them, ends them, tells of them. `before` is called before one begins, `after` once one
+    has ended; `switch` goes over to a fallback.
     """
 
     def __init__(
@@ -34,10 +34,11 @@ class Runs:
         emit: Emit,
         before: Callable[[], None],
         switch: Callable[[Target], Awaitable[None]],
+        after: Callable[[], Awaitable[None]],
     ) -> None:
         self._parts, self._compaction, self._emit = parts, compaction, emit
         self._conversation = parts.conversation
-        self._before, self._switch = before, switch
+        self._before, self._switch, self._after = before, switch, after
         self._run: asyncio.Task[None] | None = None
         self._loaded = LoadedContext()
         self.waiting = Waiting(parts.conversation, emit)
@@ -139,6 +140,7 @@ class Runs:
         conversation.append(ev.RunEnd(why=ending.why))
         conversation.log.archive.keep_up()
         self._tell_end(ending)
+        await self._after()
         if ending.why == "done":
             self.send_waiting()
 

@@ -15,10 +15,11 @@ from nodwyn_tui.agent.greeting import greet
 from nodwyn_tui.agent.opening import Household, Opener
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import Session
+from nodwyn_tui.agent.settings_desk import SettingsDesk
 from nodwyn_tui.agent.touring import Touring
 from nodwyn_tui.config.entries import lead_with
 from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
-from nodwyn_tui.link import commands, setup
+from nodwyn_tui.link import commands, settings, setup
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import Attach, AttachRefused
 from nodwyn_tui.link.local import Back
@@ -42,6 +43,7 @@ class Worker:
         self._first_run = FirstRun(lambda: self._home, back.emit)
         self._listing: asyncio.Task[None] | None = None
         self._draft_failed = False
+        self._settings: SettingsDesk | None = None
 
     async def serve(self) -> None:
         """Takes commands until `Close`, until the front is gone or no session can be opened."""
@@ -95,22 +97,19 @@ class Worker:
         match command:
             case commands.Open():
                 await self._open(command)
-            case commands.NewSession():
-                await self._open(replace(self._opened, resume=""))
-            case commands.StartTour():
-                await self._open(replace(self._opened, resume="", tour=True))
+            case commands.NewSession() | commands.StartTour():
+                tour = self._opened.tour or isinstance(command, commands.StartTour)
+                await self._open(replace(self._opened, resume="", tour=tour))
             case commands.SwitchModel():
                 await self._switch(command.model)
             case commands.ListModels():
                 self._list_models()
-            case commands.FetchBodies():
-                self._bodies(command.ids)
-            case commands.FetchPage():
-                self._page(command)
             case commands.SaveDraft() | Attach():
                 self._of_the_prompt(command)
             case setup.FindWays() | setup.ChooseModel():
                 await self._set_up(command)
+            case settings.ShowSettings() | settings.SaveSettings():
+                await self._desk.do(command)
             case _:
                 await self._in_session(command)
 
@@ -125,6 +124,10 @@ class Worker:
                 raise AssertionError(command)
 
     async def _in_session(self, command: commands.Command) -> None:
+        """What is asked of the session that is open, or read."""
+        if isinstance(command, commands.FetchBodies | commands.FetchPage):
+            self._fetch(command)
+            return
         if self._session is None:
             raise UsageError(READ_ONLY if self._reader else NO_SESSION)
         match command:
@@ -167,6 +170,12 @@ class Worker:
     def _home(self) -> Household:
         assert self._household is not None, "Open is the first command"
         return self._household
+
+    @property
+    def _desk(self) -> SettingsDesk:
+        if self._settings is None:
+            self._settings = SettingsDesk(self._home, lambda: self._session, self._back.emit)
+        return self._settings
 
     async def _open(self, command: commands.Open) -> None:
         """Opens what was asked for; what was open before is closed first, so that its last events
@@ -212,7 +221,7 @@ class Worker:
         if chosen.server not in home.loaded.servers:
             raise ConfigError(f"no server is called {chosen.server!r}; add it in config.toml first")
         name = lead_with(home.loaded, chosen.server, chosen.model)
-        self._household = replace(home, loaded=home.models.reload())
+        home.models.reload()
         self._opened = replace(self._opened, model="")
         await self._switch(name)
 
@@ -248,6 +257,14 @@ class Worker:
             if not self._draft_failed:
                 self._draft_failed = True
                 self._back.emit(up.Notice(level="warning", text=f"the draft is not kept: {error}"))
+
+    def _fetch(self, wanted: commands.FetchBodies | commands.FetchPage) -> None:
+        """A part of the transcript."""
+        match wanted:
+            case commands.FetchBodies():
+                self._bodies(wanted.ids)
+            case commands.FetchPage():
+                self._page(wanted)
 
     def _page(self, wanted: commands.FetchPage) -> None:
         """A page; none, and more to come, where the log can't be read just now."""

@@ -18,25 +18,42 @@ _PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true | f
 
 def allowed(path: KeyPath) -> str:
     """What may stand at `path`, '' where the schema knows no such key."""
+    found = _at(path)
+    return "" if found is None else _words(found[0]) + _bounds(found[1])
+
+
+def shapes(path: KeyPath) -> tuple[Any, ...]:
+    """The types of what may stand at `path`, besides nothing; none for an unknown key."""
+    found = _at(path)
+    return () if found is None else _arms(found[0])
+
+
+def default_of(path: KeyPath) -> Any:
+    """The schema's default at `path`, `None` where it has none."""
+    found = _at(path[:-1])
+    section = None if found is None else _section(found[0])
+    field = None if section is None else section.model_fields.get(path[-1])
+    if field is None or field.is_required():
+        return None
+    return field.get_default(call_default_factory=True)
+
+
+def _at(path: KeyPath) -> tuple[Any, Sequence[Any]] | None:
+    """The shape at `path` and its bounds."""
     shape: Any = Settings
     bounds: Sequence[Any] = ()
     for key in path:
         step = _step(shape, key)
         if step is None:
-            return ""
+            return None
         shape, bounds = step
-    return _words(shape) + _bounds(bounds)
+    return shape, bounds
 
 
 def known_keys(path: KeyPath) -> frozenset[str] | None:
     """The keys of the table at `path`; `None` where any name may stand, or where no table does."""
-    shape: Any = Settings
-    for key in path:
-        step = _step(shape, key)
-        if step is None:
-            return None
-        shape = step[0]
-    section = _section(shape)
+    found = _at(path)
+    section = None if found is None else _section(found[0])
     return None if section is None else frozenset(section.model_fields)
 
 

@@ -29,7 +29,7 @@ _TAKEN_HEADERS = frozenset(
     | {"accept", "accept-encoding", "expect", "trailer", "proxy-authorization"}
 )
 
-_LATER: Mapping[KeyPath, tuple[object, ...]] = {
+LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("models", "*", "images"): (False,),
     ("models", "*", "strategy"): BUILT_STRATEGIES,
     ("models", "*", "fresh"): ("auto", "off"),
@@ -44,7 +44,7 @@ anyway."""
 KEEPS_REASONING: frozenset[ProviderName] = frozenset({"responses", "anthropic"})
 """The protocols in which opaque reasoning goes back as `keep_reasoning` says."""
 
-_CACHE_ASKS: Mapping[ProviderName, tuple[CacheControl, ...]] = {
+CACHE_ASKS: Mapping[ProviderName, tuple[CacheControl, ...]] = {
     "ollama": ("off",),
     "openai": ("off", "ephemeral", "1h"),
     "responses": ("off", "ephemeral", "12h"),
@@ -117,7 +117,7 @@ def check_keys_in_clear(draft: Draft) -> None:
 
 def warn_of_later_settings(draft: Draft) -> None:
     """Nobody should think that a setting works which does not."""
-    for pattern, fine in _LATER.items():
+    for pattern, fine in LATER.items():
         for path in _matching(draft, pattern):
             if draft.at(path) not in fine:
                 draft.report(
@@ -141,7 +141,7 @@ def warn_of_idle_settings(
             _warn_idle(draft, ("models", name, "keep_reasoning"), server)
         if model.summary and server.provider != "responses":
             _warn_idle(draft, ("models", name, "summary"), server)
-        asks = _CACHE_ASKS[server.provider]
+        asks = CACHE_ASKS[server.provider]
         if model.cache_control not in asks:
             _warn_idle(draft, ("models", name, "cache_control"), server, " | ".join(asks))
 

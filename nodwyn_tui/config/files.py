@@ -64,7 +64,20 @@ def load_settings(file: Path, environment: Environment, *, must_exist: bool = Fa
         values = parse(text, file)
     except ConfigError as error:
         return Loaded(file=file, settings=Settings(), servers=known, problems=(Problem(error),))
-    draft = Draft(file=str(file), values=values, lines=key_lines(text))
+    return settings_of(values, file, environment, key_lines(text))
+
+
+def settings_of(
+    values: dict[str, Any],
+    file: Path,
+    environment: Environment,
+    lines: Mapping[KeyPath, int] | None = None,
+) -> Loaded:
+    """The settings that the values of a file give, which are used up. `lines` says where they stand
+    in it.
+    """
+    known = built_in_servers(environment)
+    draft = Draft(file=str(file), values=values, lines=lines or {})
     named = set(values["servers"]) if isinstance(values.get("servers"), dict) else set()
     others = {name: server for name, server in known.items() if name not in named}
     checks.check_keys_in_clear(draft)

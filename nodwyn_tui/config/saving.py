@@ -4,7 +4,7 @@ unknown keys, and what an editor saved meanwhile.
 
 import copy
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +15,8 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, Array, InlineTable, KeyType, SingleKey
 
 from nodwyn_tui.config.allowed import KeyPath
+from nodwyn_tui.config.changes import Change, change, in_the_way
 from nodwyn_tui.config.files import parse, read_text
-from nodwyn_tui.config.problems import dotted
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.system.atomic import write_whole
 
@@ -25,38 +25,47 @@ _MODE = 0o600
 _NAMED_TABLES = frozenset({"servers", "models", "mcp"})
 """Tables whose keys are the person's own names: always written as one quoted key (C73)."""
 
+_INLINE = frozenset({"price", "timeouts"})
+
 _Table = Container | AbstractTable
 _Edit = Callable[[str], str]
 
 
-def set_value(file: Path, path: KeyPath, value: Any) -> None:
-    """Sets one key, or a whole table from a mapping; makes the file if there is none.
+def save_changes(file: Path, plan: Callable[[Mapping[str, Any]], Sequence[Change]]) -> str:
+    """Makes all changes or none, and gives the file's text; makes the file if there is none.
 
-    `ConfigError` where the file is not TOML or something else stands in the way.
+    `plan` gives the changes for the values that stand in the file; it is asked under the lock, so
+    that nothing comes between, and what it raises keeps the file as it is. `ConfigError` where the
+    file is not TOML or something else stands in the way.
     """
 
     def edit(text: str) -> str:
         document = _document(text, file)
-        _put(_table_for(document, path, file), path, value)
-        return _checked(text, document, file, lambda values: _put_plain(values, path, value))
+        changes = plan(parse(text, file))
+        for made in changes:
+            if made.value is None:
+                _drop(document, made.path)
+            else:
+                _put(_table_for(document, made.path, file), made.path, made.value)
 
-    _save(file, edit)
+        def change_all(values: dict[str, Any]) -> None:
+            for made in changes:
+                change(values, Change(made.path, copy.deepcopy(made.value)))
+
+        emptied = {made.path[0] for made in changes if made.value is None}
+        return _checked(text, document, file, change_all, emptied)
+
+    return _save(file, edit)
+
+
+def set_value(file: Path, path: KeyPath, value: Any) -> None:
+    """Sets one key, or a whole table from a mapping."""
+    save_changes(file, lambda _: [Change(path, value)])
 
 
 def remove_value(file: Path, path: KeyPath) -> None:
     """Takes one key or table out; nothing happens if it is not there."""
-
-    def edit(text: str) -> str:
-        document = _document(text, file)
-        node: Any = document
-        for key in path[:-1]:
-            node = node.get(key) if isinstance(node, Mapping) else None
-        if not isinstance(node, Mapping) or path[-1] not in node:
-            return text
-        node.remove(path[-1])  # type: ignore[attr-defined]  # every table of tomlkit has it
-        return _checked(text, document, file, lambda values: _drop_plain(values, path), path[:1])
-
-    _save(file, edit)
+    save_changes(file, lambda _: [Change(path, None)])
 
 
 def add_allow_pattern(file: Path, pattern: str) -> None:
@@ -70,7 +79,7 @@ def add_allow_pattern(file: Path, pattern: str) -> None:
         if listed is None:
             listed = table["allow"] = tomlkit.array()
         if not isinstance(listed, Array):
-            raise _in_the_way(path, file, "a list of patterns")
+            raise in_the_way(path, str(file), "a list of patterns")
         if pattern in listed.unwrap():
             return text
         listed.append(pattern)
@@ -79,8 +88,10 @@ def add_allow_pattern(file: Path, pattern: str) -> None:
     _save(file, edit)
 
 
-def _save(file: Path, edit: _Edit) -> None:
-    """Reads, edits and writes under a lock; starts anew if an editor saved in between."""
+def _save(file: Path, edit: _Edit) -> str:
+    """Reads, edits and writes under a lock; starts anew if an editor saved in between. Gives the
+    text that stands there then.
+    """
     target = file.resolve()  # a link to the person's own store of settings stays a link
     try:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -89,11 +100,11 @@ def _save(file: Path, edit: _Edit) -> None:
                 before = read_text(target)
                 after = edit(before)
                 if after == before:
-                    return
+                    return after
                 if read_text(target) == before:
                     mode = None if target.exists() else _MODE
                     write_whole(target, after.encode("utf-8"), mode)
-                    return
+                    return after
     except Timeout as error:
         raise ConfigError(
             "another Nodwyn is saving settings and does not end; try again", file=str(file)
@@ -118,13 +129,27 @@ def _table_for(document: tomlkit.TOMLDocument, path: KeyPath, file: Path) -> _Ta
     node: _Table = document
     for depth, key in enumerate(path[:-1], 1):
         if key not in node:
-            made = tomlkit.table(is_super_table=depth == 1 and path[0] in _NAMED_TABLES)
-            node.append(_key(path[:depth]), made)
+            node.append(_key(path[:depth]), _new_table(path[:depth]))
         found = node[key]
         if not isinstance(found, _Table):
-            raise _in_the_way(path[:depth], file, "a table")
+            raise in_the_way(path[:depth], str(file))
         node = found
     return node
+
+
+def _new_table(path: KeyPath) -> AbstractTable:
+    """Prices and times stand in their entry's own line, where keys can still follow."""
+    if path[-1] in _INLINE:
+        return tomlkit.inline_table()
+    return tomlkit.table(is_super_table=len(path) == 1 and path[0] in _NAMED_TABLES)
+
+
+def _drop(document: tomlkit.TOMLDocument, path: KeyPath) -> None:
+    node: Any = document
+    for key in path[:-1]:
+        node = node.get(key) if isinstance(node, Mapping) else None
+    if isinstance(node, Mapping) and path[-1] in node:
+        node.remove(path[-1])  # type: ignore[attr-defined]  # every table of tomlkit has it
 
 
 def _put(table: _Table, path: KeyPath, value: Any) -> None:
@@ -144,21 +169,12 @@ def _key(path: KeyPath) -> SingleKey:
     return SingleKey(path[-1], KeyType.Basic if quoted else None)
 
 
-def _in_the_way(path: KeyPath, file: Path, wanted: str) -> ConfigError:
-    return ConfigError(
-        "something else stands there, so nothing can be saved; mend it first",
-        file=str(file),
-        key=dotted(path),
-        allowed=wanted,
-    )
-
-
 def _checked(
     before: str,
     document: tomlkit.TOMLDocument,
     file: Path,
     change: Callable[[dict[str, Any]], None],
-    emptied: KeyPath = (),
+    emptied: Iterable[str] = (),
 ) -> str:
     """The new text, if another reader finds in it exactly what was there with the one change. A
     table that is `emptied` by it may be gone with its last entry: it had no line of its own.
@@ -179,20 +195,6 @@ def _checked(
             file=str(file),
         )
     return after
-
-
-def _put_plain(values: dict[str, Any], path: KeyPath, value: Any) -> None:
-    node = values
-    for key in path[:-1]:
-        node = node.setdefault(key, {})
-    node[path[-1]] = copy.deepcopy(value)
-
-
-def _drop_plain(values: dict[str, Any], path: KeyPath) -> None:
-    node = values
-    for key in path[:-1]:
-        node = node[key]
-    del node[path[-1]]
 
 
 def _append_plain(values: dict[str, Any], pattern: str) -> None:

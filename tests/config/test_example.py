@@ -53,7 +53,7 @@ def test_shown_defaults_are_the_defaults() -> None:
 
 
 def test_what_comes_later_is_marked() -> None:
-    for pattern in checks._LATER:
+    for pattern in checks.LATER:
         assert re.search(rf"(?m)^#?{pattern[-1]} = .*# .*later", TEXT), pattern
 
 

@@ -1,0 +1,73 @@
+"""Where a setting has an effect, and what may be chosen there: by the server's protocol, the
+dialect and the strategy of a model.
+"""
+
+from dataclasses import dataclass
+
+from nodwyn_tui.config.checks import CACHE_ASKS, LATER
+from nodwyn_tui.config.described import Described
+from nodwyn_tui.config.schema import (
+    DialectName,
+    ModelSettings,
+    ProviderName,
+    ServerSettings,
+    WindowSettings,
+)
+from nodwyn_tui.config.servers import default_dialect
+from nodwyn_tui.config.typed import as_typed, choices_of
+from nodwyn_tui.domain.words import Strategy
+from nodwyn_tui.providers.chat_completions import DIALECTS
+
+NOT_YET = "has no effect in this version yet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedBy:
+    """How a model is asked: empty where that is not known."""
+
+    server: str = ""
+    provider: ProviderName | None = None
+    dialect: DialectName | None = None
+    strategy: Strategy | None = None
+
+    @classmethod
+    def of(cls, entry: ModelSettings, server: ServerSettings, window: WindowSettings) -> "ServedBy":
+        """By an entry and its server."""
+        named = "dialect" in entry.model_fields_set
+        return cls(
+            server=entry.server,
+            provider=server.provider,
+            dialect=entry.dialect if named else default_dialect(entry.server),
+            strategy=entry.strategy or window.strategy,
+        )
+
+
+def why_not(about: Described, served: ServedBy) -> str:
+    """Why a setting has no effect there, '' where it has one."""
+    provider, wanted = served.provider, about.providers
+    if provider and wanted and provider not in wanted:
+        speaking = " or ".join(wanted)
+        return f"only on a server that speaks {speaking}; {served.server} speaks {provider}"
+    if provider == "openai" and served.dialect and about.key in DIALECTS[served.dialect].refused:
+        return f"a server of the dialect {served.dialect} refuses it"
+    if about.key != "strategy" and _later(about) is not None:
+        return NOT_YET
+    if about.strategy and served.strategy and served.strategy != about.strategy:
+        return f"only with strategy = {about.strategy}"
+    return ""
+
+
+def choices(about: Described, served: ServedBy | None) -> tuple[str, ...]:
+    """What may be chosen; for a text, what is often chosen."""
+    words = choices_of(about.path) or about.suggestions
+    if about.key == "cache_control" and served and served.provider:
+        return tuple(CACHE_ASKS[served.provider])
+    if about.key == "strategy" and (built := _later(about)) is not None:
+        return tuple(as_typed(word) for word in built)
+    return words
+
+
+def _later(about: Described) -> tuple[object, ...] | None:
+    """The values that say what this version does anyway, where it does nothing else yet."""
+    pattern = ("models", "*", *about.path[2:]) if about.path[0] == "models" else about.path
+    return LATER.get(pattern)

@@ -1,0 +1,162 @@
+"""Where a front's settings are looked at, changed and saved (TUI-5).
+
+What the file may hold is `config`'s to say, and what the rows say `settings.py`'s.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.opening import Household
+from nodwyn_tui.agent.prompt import SYSTEM
+from nodwyn_tui.agent.renewal import Renewal
+from nodwyn_tui.agent.session import Session
+from nodwyn_tui.agent.settings import Shown
+from nodwyn_tui.agent.unsaved import Unsaved, changes_of, unsaved
+from nodwyn_tui.config.allowed import KeyPath
+from nodwyn_tui.config.changes import Change, overtaken
+from nodwyn_tui.config.described import described
+from nodwyn_tui.config.files import parse, read_text
+from nodwyn_tui.config.problems import dotted
+from nodwyn_tui.config.saving import save_changes
+from nodwyn_tui.domain.canonical import sha256
+from nodwyn_tui.errors import ConfigError, ConfigErrors, StoreError
+from nodwyn_tui.link import settings as up
+from nodwyn_tui.window.entries import fixed_tokens
+
+REMEMBERED = 64
+"""Versions of the file that a change can have been made on."""
+
+
+class Overtaken(Exception):
+    """An editor set some of the changed keys otherwise meanwhile; `theirs` stands there now."""
+
+    def __init__(self, theirs: Mapping[KeyPath, Any]) -> None:
+        self.theirs = theirs
+        super().__init__()
+
+
+class SettingsDesk:
+    """Shows and saves; what was saved, the household and the open session take over."""
+
+    def __init__(
+        self, household: Household, session: Callable[[], Session | None], emit: Emit
+    ) -> None:
+        self._home, self._session, self._emit = household, session, emit
+        self._file = household.loaded.file
+        self._texts: dict[str, str] = {}
+        self._prefix = 0
+
+    async def do(self, command: up.SettingsCommand) -> None:
+        """What the front asks for."""
+        match command:
+            case up.ShowSettings():
+                self.show(command.changes)
+            case up.SaveSettings():
+                await self.save(command)
+            case _:
+                raise AssertionError(command)
+
+    def show(self, changes: Sequence[up.SettingChange]) -> None:
+        """Tells the file as it would be with the changes."""
+        self._tell(changes_of(changes), {})
+
+    async def save(self, wanted: up.SaveSettings) -> None:
+        """Writes the changes, all or none, and tells what came of it."""
+        changes = changes_of(wanted.changes)
+        before = self._home.loaded.settings
+        try:
+            text = await asyncio.to_thread(
+                save_changes, self._file, lambda values: self._plan(values, changes, wanted)
+            )
+        except Overtaken as stopped:
+            self._tell(changes, stopped.theirs)
+            return
+        except ConfigErrors as error:
+            self._emit(up.SettingsRefused(reason="\n".join(str(each) for each in error.errors)))
+            self._tell(changes, {})
+            return
+        except (ConfigError, StoreError) as error:
+            self._emit(up.SettingsRefused(reason=str(error)))
+            return
+        later = _later(changes)
+        later += await Renewal(self._home, self._session(), self._emit).take(before)
+        self._emit(
+            up.SettingsSaved(
+                version=self._remember(text), count=len(wanted.changes), later=tuple(later)
+            )
+        )
+        self._tell((), {})
+
+    def _plan(
+        self, values: Mapping[str, Any], changes: Sequence[Change], wanted: up.SaveSettings
+    ) -> Sequence[Change]:
+        """What is to be written over the values that stand in the file now. Raises `Overtaken`, and
+        `ConfigErrors` for what may not stand there.
+        """
+        text = self._texts.get(wanted.version)
+        base = None if text is None else parse(text, self._file)
+        theirs = {} if wanted.over else overtaken(base, values, changes)
+        if theirs:
+            raise Overtaken(theirs)
+        as_is = self._unsaved(values, ())
+        would_be = self._unsaved(values, changes)
+        would_be.check(as_is.loaded)
+        return would_be.changes
+
+    def _tell(self, changes: Sequence[Change], theirs: Mapping[KeyPath, Any]) -> None:
+        problems: tuple[str, ...] = ()
+        version, values = "", dict[str, Any]()
+        try:
+            text = read_text(self._file)
+            version = self._remember(text)
+            values = parse(text, self._file)
+        except ConfigError as error:
+            problems = (str(error),)
+        shown = Shown(
+            unsaved=self._unsaved(values, changes),
+            environment=self._home.models.environment,
+            facts=self._home.models.facts_of,
+            prefix=self._prefix_tokens(),
+            theirs=theirs,
+        )
+        groups = shown.groups()
+        self._emit(
+            up.SettingsShown(
+                file=str(self._file),
+                version=version,
+                groups=groups,
+                problems=(*problems, *shown.problems()),
+                unsaved=len(changes),
+            )
+        )
+
+    def _unsaved(self, values: Mapping[str, Any], changes: Sequence[Change]) -> Unsaved:
+        return unsaved(values, changes, self._file, self._home.models.environment)
+
+    def _remember(self, text: str) -> str:
+        """The text's version, and from now on what stood in it."""
+        version = sha256(text.encode("utf-8"))
+        self._texts.pop(version, None)
+        self._texts[version] = text
+        while len(self._texts) > REMEMBERED:
+            del self._texts[next(iter(self._texts))]
+        return version
+
+    def _prefix_tokens(self) -> int:
+        """Tokens of system prompt and tools, which every window holds."""
+        if not self._prefix:
+            tools = tuple(tool.spec for tool in self._home.rooms.make_tools({}))
+            self._prefix = fixed_tokens(SYSTEM, tools)
+        return self._prefix
+
+
+def _later(changes: Sequence[Change]) -> list[str]:
+    """What takes effect when, where not at once."""
+    found: dict[str, list[str]] = {}
+    for made in changes:
+        about = described(made.path)
+        if about is not None and about.later:
+            found.setdefault(about.later, []).append(dotted(made.path))
+    return [f"{', '.join(keys)}: {when}" for when, keys in found.items()]

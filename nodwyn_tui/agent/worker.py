@@ -106,7 +106,7 @@ class Worker:
                 self._list_models()
             case commands.SaveDraft() | Attach():
                 self._of_the_prompt(command)
-            case setup.FindWays() | setup.ChooseModel():
+            case setup.FindWays() | setup.ChooseModel() | setup.PullModel() | setup.StopPull():
                 await self._set_up(command)
             case settings.ShowSettings() | settings.SaveSettings():
                 await self._desk.do(command)
@@ -120,6 +120,10 @@ class Worker:
                 self._first_run.find_ways()
             case setup.ChooseModel():
                 await self._lead_with(command)
+            case setup.PullModel():
+                self._first_run.pull(command)
+            case setup.StopPull():
+                await self._first_run.stop_pull()
             case _:
                 raise AssertionError(command)
 

@@ -21,7 +21,7 @@ commands:
   nodwyn lab PATH…           recorded sessions under other policies; see nodwyn lab --help
   nodwyn sessions list       the sessions of this workspace
   nodwyn sessions search T   what was said in them, with --all in those of all workspaces
-  nodwyn models list         models and what is known of them; add, remove, test, refresh
+  nodwyn models list         models and what is known of them; add, remove, test, pull, refresh
   nodwyn auth list           where each server's key is kept; set and remove one
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,

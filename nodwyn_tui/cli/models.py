@@ -1,5 +1,5 @@
 """`nodwyn models`: which models there are and what is known of them, entries added and removed, one
-tried out, the figures that come along refreshed.
+tried out or fetched, the figures that come along refreshed.
 """
 
 import argparse
@@ -14,6 +14,7 @@ from nodwyn_tui.agent.offers import Offer, offers
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import positive_int
 from nodwyn_tui.cli.configured import Configured, config_option, configured, household
+from nodwyn_tui.cli.pulling import pull
 from nodwyn_tui.cli.refreshing import ROUTER, refresh
 from nodwyn_tui.cli.trying import test
 from nodwyn_tui.config.entries import entry_of
@@ -37,6 +38,8 @@ def run(arguments: Sequence[str]) -> int:
             return asyncio.run(
                 test(household(parsed.config), parsed.name, sure=parsed.yes, as_json=parsed.json)
             )
+        case "pull":
+            asyncio.run(pull(household(parsed.config), parsed.server, parsed.name))
         case "refresh":
             into = Path(parsed.into).expanduser() if parsed.into else None
             asyncio.run(refresh(household(parsed.config), parsed.server, into))
@@ -67,6 +70,9 @@ def _parser() -> argparse.ArgumentParser:
     trying.add_argument("name", help="a [models] name or SERVER/ID")
     trying.add_argument("--json", action="store_true", help="as JSON")
     trying.add_argument("--yes", action="store_true", help="without being asked, whatever it costs")
+    pulling = commands.add_parser("pull", help="have Ollama fetch a model from its library")
+    pulling.add_argument("name", help="its name there, such as qwen3:8b")
+    pulling.add_argument("--server", default="ollama", metavar="NAME", help="default: ollama")
     refreshing = commands.add_parser(
         "refresh", help="take over the figures that a router lists; sends no key"
     )
@@ -74,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
     refreshing.add_argument(
         "--into", default="", metavar="FILE", help="default: in the state folder"
     )
-    for command in (listing, adding, removing, trying, refreshing):
+    for command in (listing, adding, removing, trying, pulling, refreshing):
         config_option(command)
     return parser
 

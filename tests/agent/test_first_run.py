@@ -1,5 +1,6 @@
 """A first run, over the link with the real worker: what is found, what is picked, what is kept."""
 
+import asyncio
 import tomllib
 
 import pytest
@@ -8,6 +9,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.link import setup
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.ollama_library import Library
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.script import say
 
@@ -116,3 +118,50 @@ async def test_choosing_keeps_what_stands_in_the_settings(
         rig.opened = await rig.until(up.Opened)
         assert rig.opened.mode == "plan"
     assert config.read_text().startswith('# mine\nmode = "plan"\n')
+
+
+async def test_a_model_is_fetched_with_its_progress_told(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-6: an Ollama without a model, from nothing to the first answer."""
+    library = Library({"small:1b": (3_000_000, 1_000)})
+    with OllamaServer([say("hello")], installed=(), library=library, model="small:1b") as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        await rig.open()
+        ollama = (await found(rig))["ollama"]
+        assert (ollama.ready, ollama.models) == (True, ())
+        rig.tell(setup.PullModel(server="ollama", model="small:1b"))
+        last = await rig.until(setup.PullProgress, lambda event: event.done)
+        assert (last.done_bytes, last.all_bytes) == (3_001_000, 3_001_000)
+        rig.tell(setup.ChooseModel(server="ollama", model="small:1b"))
+        rig.opened = await rig.until(up.Opened)
+        assert (await rig.ask()).text == "hello"
+
+
+async def test_fetching_stops_and_another_one_waits(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TUI-6: Esc stops it at the server too; one is fetched at a time."""
+    library = Library({"large:9b": (60_000_000,)}, pause=0.05)
+    with OllamaServer(installed=(), library=library) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        await rig.open()
+        rig.tell(setup.PullModel(server="ollama", model="large:9b"))
+        await rig.until(setup.PullProgress, lambda event: event.done_bytes > 0)
+        rig.tell(setup.PullModel(server="ollama", model="other"))
+        assert "another model is being fetched" in (await rig.until(up.Notice)).text
+        rig.tell(setup.StopPull())
+        assert await asyncio.to_thread(server.hung_up.wait, 5)
+        rig.tell(setup.PullModel(server="ollama", model="other"))
+        failed = await rig.until(setup.PullProgress, lambda event: bool(event.error))
+        assert failed.model == "other"
+        assert "not found" in failed.error
+
+
+async def test_only_ollama_fetches(rig: Rig) -> None:
+    await rig.open()
+    rig.tell(setup.PullModel(server="groq", model="m"))
+    assert "only Ollama fetches" in (await rig.until(setup.PullProgress)).error
+    rig.tell(setup.PullModel(server="ollama", model="m"))
+    refused = await rig.until(setup.PullProgress, lambda event: "cannot connect" in event.error)
+    assert "Start Ollama" in refused.error

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from tests.fakes.ollama_library import Library
 from tests.fakes.ollama_rules import ollama_problems
 from tests.fakes.prefix_cache import BYTES_A_TOKEN, Counted, PrefixCache, overflow
 from tests.fakes.script import Item, Say, Script
@@ -19,7 +20,8 @@ class OllamaServer(FakeServer):
     `context` is the model's own; `default_context` what it is loaded with where a request names no
     `num_ctx`; a `forgetful` template leaves earlier thinking out. `native` calls stand in the last
     line, others in one of their own. `reloads` counts the times that a changed `num_ctx` or `shift`
-    threw the cache away, `truncated` the prompts that were cut without a word.
+    threw the cache away, `truncated` the prompts that were cut without a word. `installed` are the
+    models that are there, `model` alone unless it is given; others are fetched from the `library`.
     """
 
     provider = "ollama"
@@ -38,8 +40,12 @@ class OllamaServer(FakeServer):
         forgetful: bool = False,
         repeat: bool = False,
         host: str = "127.0.0.1",
+        installed: Sequence[str] | None = None,
+        library: Library | None = None,
     ) -> None:
         super().__init__(script, repeat=repeat, host=host)
+        self.installed = [model] if installed is None else list(installed)
+        self.library = library or Library()
         self.model, self.context, self.native = model, context, native
         self.default_context, self.capabilities = default_context, list(capabilities)
         self.loaded: tuple[int, bool] | None = None
@@ -69,15 +75,21 @@ class OllamaServer(FakeServer):
         self.here.counted = Counted(limit // 2 + 2, 0)
         return item
 
+    def answer(self, request: Received) -> Item | tuple[int, Any]:
+        if (request.method, request.path) == ("POST", "/api/pull"):
+            return self.library.answer(request.body, self.installed)
+        return super().answer(request)
+
     def listing(self, request: Received) -> tuple[int, Any] | None:
         match request.path:
             case "/api/version":
                 return 200, {"version": "0.33.0"}
             case "/api/tags":
-                return 200, {"models": [{**self._named(), "capabilities": self.capabilities}]}
+                able = {"capabilities": self.capabilities}
+                return 200, {"models": [{**_named(name), **able} for name in self.installed]}
             case "/api/ps":
                 size = {"context_length": self.loaded[0]} if self.loaded else {}
-                return 200, {"models": [{**self._named(), **size}] if self.loaded else []}
+                return 200, {"models": [{**_named(self.model), **size}] if self.loaded else []}
             case "/api/show":
                 return self._show(request.body)
             case _:
@@ -139,7 +151,7 @@ class OllamaServer(FakeServer):
 
     def _refused(self, body: Mapping[str, Any]) -> tuple[int, Any] | None:
         name = body.get("model")
-        if name != self.model:
+        if name not in self.installed:
             return 404, {"error": f"model '{name}' not found"}
         if body.get("think") and "thinking" not in self.capabilities:
             return 400, {"error": f'"{name}" does not support thinking'}
@@ -148,10 +160,11 @@ class OllamaServer(FakeServer):
         return None
 
     def _show(self, body: Any) -> tuple[int, Any]:
-        if not isinstance(body, Mapping) or body.get("model") != self.model:
+        if not isinstance(body, Mapping) or body.get("model") not in self.installed:
             return 404, {"error": "model not found"}
         info = {"general.architecture": "fake", "fake.context_length": self.context}
         return 200, {"capabilities": self.capabilities, "model_info": info, "parameters": ""}
 
-    def _named(self) -> dict[str, Any]:
-        return {"name": self.model, "model": self.model, "size": 1, "digest": "00"}
+
+def _named(name: str) -> dict[str, Any]:
+    return {"name": name, "model": name, "size": 1, "digest": "00"}

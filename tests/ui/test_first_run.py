@@ -212,3 +212,67 @@ async def test_a_server_that_does_not_answer_is_told_with_what_can_be_done() -> 
         await press(pilot, "enter")
         await settled(pilot)
     assert len(stage.backend.of(settings.ListServerModels)) == 2
+
+
+EMPTY = replace(OLLAMA, models=())
+
+
+async def test_an_ollama_without_a_model_fetches_one() -> None:
+    """TUI-6: bytes, share, pace and time left; once it is there it is taken."""
+    stage = first_run(EMPTY)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "has no model yet" in stage.text()
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert "qwen3-coder:30b" in stage.text()
+        await press(pilot, *"my/own:1b", "enter")
+        await settled(pilot)
+        step = setup.PullProgress(
+            model="my/own:1b", status="pulling 6a0746a1", done_bytes=500, all_bytes=2000
+        )
+        stage.backend.tell(step)
+        await settled(pilot)
+        shown = stage.text()
+        for word in ("pulling 6a0746a1", "500 B of 2.0 kB", "25%"):
+            assert word in shown
+        stage.backend.tell(replace(step, status="success", done_bytes=2000, done=True))
+        await settled(pilot)
+    assert stage.backend.of(setup.PullModel) == [
+        setup.PullModel(server="ollama", model="my/own:1b")
+    ]
+    assert stage.backend.of(setup.ChooseModel) == [
+        setup.ChooseModel(server="ollama", model="my/own:1b")
+    ]
+
+
+async def test_esc_stops_the_fetching_and_an_error_stays_in_sight() -> None:
+    """TUI-6: what went wrong is read before it is left."""
+    stage = first_run(EMPTY)
+    async with stage.app.run_test(size=(60, 16)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "enter")
+        await settled(pilot)
+        full = "ollama: server error: no space left on device. Make room"
+        name = stage.backend.of(setup.PullModel)[0].model
+        stage.backend.tell(setup.PullProgress(model=name, status="pulling", error=full))
+        await settled(pilot)
+        assert "no space left" in stage.text()
+        await press(pilot, "escape")
+        await settled(pilot)
+        assert "Pick who answers" in stage.text()
+    assert stage.backend.of(setup.StopPull)
+    assert not stage.backend.of(setup.ChooseModel)
+
+
+async def test_pull_within_a_session_changes_no_model() -> None:
+    """TUI-6: `/pull NAME` while a model is set up."""
+    stage = Stage(OPENED)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/pull small:1b", "enter")
+        await settled(pilot)
+        stage.backend.tell(setup.PullProgress(model="small:1b", status="success", done=True))
+        await settled(pilot)
+        assert "small:1b is there now: /model picks it" in stage.text()
+    assert not stage.backend.of(setup.ChooseModel)

@@ -1,0 +1,51 @@
+"""`nodwyn models pull` as a program."""
+
+from pathlib import Path
+
+import pytest
+
+from nodwyn_tui.cli.main import run_command_line
+from tests.fakes.ollama_library import FULL, Library
+from tests.fakes.ollama_server import OllamaServer
+
+
+def test_progress_is_told_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """TUI-6: standard output stays empty; the way to ask the model is told."""
+    with OllamaServer(installed=(), library=Library({"small:1b": (2_000_000,)})) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        assert run_command_line(["models", "pull", "small:1b"]) == 0
+        assert server.installed == ["small:1b"]
+    told = capfd.readouterr()
+    assert told.out == ""
+    for words in ("pulling manifest", "of 2.0 MB", "success", "nodwyn --model ollama/small:1b"):
+        assert words in told.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["small:1b"], 4, "Make room"),
+        (["small:1b", "--server", "groq"], 2, "only Ollama fetches"),
+        (["small:1b", "--server", "nowhere"], 2, "only Ollama fetches"),
+    ],
+)
+def test_what_fails_has_its_exit_code(
+    arguments: list[str],
+    code: int,
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    library = Library({"small:1b": (2_000_000,)}, breaks_after=2, error=FULL)
+    with OllamaServer(installed=(), library=library) as server:
+        monkeypatch.setenv("OLLAMA_HOST", server.base_url)
+        assert run_command_line(["models", "pull", *arguments]) == code
+    assert words in capfd.readouterr().err
+
+
+def test_no_ollama_is_told(capfd: pytest.CaptureFixture[str], home: Path) -> None:
+    assert run_command_line(["models", "pull", "small:1b"]) == 4
+    assert "Start Ollama" in capfd.readouterr().err
+    assert not (home / "config.toml").exists()

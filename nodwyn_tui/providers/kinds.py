@@ -64,7 +64,7 @@ _CONTEXT = re.compile(
     r"context_length_exceeded|maximum context length|exceeds the context window"
     r"|prompt is too long|exceeds? the available context size|exceed_context_size_error"
     r"|input is too long|maximum allowed input length|request_too_large"
-    r"|longer than the context length",
+    r"|longer than the context length|exceeds? (?:the )?context limit",
     re.IGNORECASE,
 )
 _BUSY = re.compile(
@@ -73,9 +73,13 @@ _BUSY = re.compile(
     re.IGNORECASE,
 )
 _FLAGGED = re.compile(
-    r"flagged|moderation|content (?:management )?policy|safety system", re.IGNORECASE
+    r"flagged|moderation|content (?:management |filtering )?policy|safety system", re.IGNORECASE
 )
-_CREDIT = re.compile(r"credit balance is too low", re.IGNORECASE)
+_ACCOUNT = re.compile(
+    r"credit balance is too low|reached your .{0,30}usage limits?|organization has been disabled",
+    re.IGNORECASE,
+)
+"""What is wrong with an account, where a server calls it a wrong request."""
 _KEY = re.compile(
     r"(?:invalid|incorrect|expired).{0,20}api.?key|api.?key.{0,20}not valid", re.IGNORECASE
 )
@@ -113,7 +117,7 @@ def _by_strong_words(status: int | None, text: str) -> ErrorKind | None:
         return "context_exceeded"
     if status in {None, 400} and _KEY.search(text):
         return "authentication"
-    if status in {None, 400} and _CREDIT.search(text):
+    if status in {None, 400} and _ACCOUNT.search(text):
         return "permission"
     if status in {None, 400, 403} and _FLAGGED.search(text):
         return "refused_content"

@@ -88,6 +88,30 @@ KINDS: list[tuple[int, Any, ErrorKind]] = [
         anthropic("invalid_request_error", "Your credit balance is too low to access the API"),
         "permission",
     ),
+    (
+        400,
+        anthropic(
+            "invalid_request_error",
+            "You have reached your API usage limits. You will"
+            " regain access on 2026-12-01 at 00:00 UTC.",
+        ),
+        "permission",
+    ),
+    (400, anthropic("invalid_request_error", "This organization has been disabled."), "permission"),
+    (
+        400,
+        anthropic(
+            "invalid_request_error",
+            "input length and `max_tokens` exceed context limit:"
+            " 199000 + 8192 > 200000, decrease input length",
+        ),
+        "context_exceeded",
+    ),
+    (
+        400,
+        anthropic("invalid_request_error", "Output blocked by content filtering policy"),
+        "refused_content",
+    ),
     (400, anthropic("invalid_request_error", "max_tokens: too large"), "invalid_request"),
     (
         400,

@@ -21,6 +21,8 @@ ERROR_LIMIT = 64 * 1024
 
 _ERROR_BODY_S = 5.0
 _DRAIN_S = 0.25
+_BLANK = b"\xef\xbb\xbf \t\r\n"
+"""What may stand before a body's first word, a byte-order mark among it."""
 _HEADERS = {"Content-Type": "application/json"}
 
 
@@ -41,6 +43,7 @@ class Exchange:
         self._ready: deque[Delta] = deque()
         self._failed: ProviderError | None = None
         self._reply: Reply | None = None
+        self._is_whole: bool | None = None
         self._whole = bytearray()
         self._size = 0
 
@@ -140,16 +143,15 @@ class Exchange:
 
     def _cut(self, data: bytes) -> list[Frame]:
         """The frames that bytes complete. A server that answers an event stream's request with
-        plain JSON sends one frame, its whole body.
+        plain JSON sends one frame, its whole body; no line of a stream begins as that does,
+        whatever either says of its type.
         """
-        if self._answers_whole():
+        if self._is_whole is None and (start := data.lstrip(_BLANK)):
+            self._is_whole = self._dialect.framing == "sse" and start[:1] in (b"{", b"[")
+        if self._is_whole:
             self._whole += data
             return []
         return self._frames.feed(data)
-
-    def _answers_whole(self) -> bool:
-        is_json = self._answer is not None and self._answer.content_type == "application/json"
-        return is_json and self._dialect.framing == "sse"
 
     def _take(self, frames: Sequence[Frame]) -> None:
         try:
@@ -164,7 +166,8 @@ class Exchange:
 
     def _end(self, cause: ProviderError | None) -> None:
         """The stream is over, by itself or by `cause`: whole if its end had come, else failed."""
-        whole = [Frame(self._whole.decode("utf-8", "replace"))] if self._whole else []
+        text = self._whole.lstrip(_BLANK).decode("utf-8", "replace")
+        whole = [Frame(text)] if text else []
         try:
             for frame in [*whole, *self._frames.finish()]:
                 self._ready.extend(self._decoder.feed(frame))

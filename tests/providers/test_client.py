@@ -245,13 +245,33 @@ async def test_a_finished_reply_needs_no_patience() -> None:
     assert time.monotonic() - began < 2
 
 
-async def test_a_whole_answer_in_place_of_a_stream() -> None:
+@pytest.mark.parametrize("named", ["application/json", "text/event-stream", "text/plain"])
+async def test_a_whole_answer_in_place_of_a_stream(named: str) -> None:
+    """PRV-8: told by how it begins, whatever its type says."""
     answer = {"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}
-    body = json.dumps(answer, indent=1).encode()
-    with ChatServer([Raw(body, "application/json", cuts=(9,))]) as server:
+    body = b"\r\n\xef\xbb\xbf " + json.dumps(answer, indent=1).encode()
+    with ChatServer([Raw(body, named, cuts=(2, 9))]) as server:
         us = provider(server.base_url)
         assert text_of(await talk(us)) == "hi"
         await us.aclose()
+
+
+async def test_a_stream_that_calls_itself_json() -> None:
+    with ChatServer([Raw(stream("C16_step1.sse"), "application/json")]) as server:
+        us = provider(server.base_url)
+        exchange = ask(us)
+        deltas = await drain(exchange)
+        await us.aclose()
+    assert text_of(exchange.reply) == "Hello"
+    assert any(isinstance(delta, TextDelta) for delta in deltas)
+
+
+async def test_an_error_object_that_calls_itself_a_stream() -> None:
+    """C20."""
+    body = json.dumps({"error": {"message": "no room", "code": "context_length_exceeded"}})
+    with ChatServer([Raw(body.encode(), "text/event-stream")]) as server:
+        found = await refused(provider(server.base_url))
+    assert (found.kind, found.message) == ("context_exceeded", "no room")
 
 
 async def test_nobody_listens() -> None:

@@ -29,6 +29,7 @@ from nodwyn_tui.errors import ConfigError, ReplayError, StoreError
 from nodwyn_tui.link import commands
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.history_key import history_key
 from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import Redactor
@@ -153,11 +154,12 @@ class Assembly:
         )
         folder = conversation.log.path.parent
         artifacts = ArtifactFiles(folder, self._rooms.redactor)
+        key = functools.partial(history_key, self._rooms.state, folder.name)
         return Session(
             Parts(
                 conversation=conversation,
                 target=target,
-                toolbox=Toolbox(tools, conversation, files, artifacts),
+                toolbox=Toolbox(tools, conversation, files, artifacts, key),
                 gate=gate,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter, ValidationError
 
+from nodwyn_tui.agent.earlier import Earlier
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Totals
@@ -17,7 +18,7 @@ from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import TEMPLATE
 
-VERSION = 2
+VERSION = 3
 """Of what `state` gives: another one is folded anew from the log."""
 
 LONGEST = 2_000
@@ -52,7 +53,7 @@ class Facts:
     over the estimate of it, at most so far, `unanswered` the requests without a reply, by their
     seqs; `turns` the requests of runs, `asking_runs` the runs that made one, `asking_run` the last;
     `rewriting` are origins whose template leaves the thinking of earlier runs out, `answered_by`
-    the origin of the last reply.
+    the origin of the last reply; `earlier` are the windows so far.
     """
 
     session: str = ""
@@ -83,6 +84,7 @@ class Facts:
     asking_run: int = 0
     rewriting: list[str] = field(default_factory=list)
     answered_by: str = ""
+    earlier: Earlier = field(default_factory=Earlier)
 
     def calibration(self, origin: str) -> float:
         """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
@@ -183,6 +185,7 @@ class Ledger:
         """Takes the next event of the log."""
         self.tracker.feed(event)
         self.facts.feed(event)
+        self.facts.earlier.feed(event, self.tracker)
 
     def copy(self) -> "Ledger":
         """One that goes on by itself."""

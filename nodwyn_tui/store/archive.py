@@ -5,7 +5,7 @@ makes it quick.
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,7 @@ from nodwyn_tui.store.places import LOG_NAME
 from nodwyn_tui.store.position import Position
 from nodwyn_tui.store.reading import LogReader, NotThere
 from nodwyn_tui.store.scan import scan
+from nodwyn_tui.store.tables import Row
 from nodwyn_tui.store.words import Query, text_of
 
 _ROWS, _BYTES = 500, 4 << 20
@@ -159,6 +160,23 @@ class Archive:
             before = some[-1][0]
             hits += [hit for _, hit in some if hit is not None]
         return hits[:limit]
+
+    def likely(self, text: str, before: int, limit: int) -> Sequence[Row] | None:
+        """The places of events before the seq `before` in which the index knows the words of a
+        text, the latest first: most, but not all, that hold the text. `None` where no index can
+        tell without reading much of the log first.
+        """
+        asked = Query.of(text)
+        unknown = contextlib.suppress(sqlite3.Error, StoreError, NotThere)
+        with unknown, self.opener() as log:
+            self._index.look()
+            if asked.expression and self._index.fits(log) and self._index.known.state == "whole":
+                if log.size - self._index.known.end > _BYTES:
+                    return None
+                self._index.catch_up(log, patient=False)
+                tables = self._index.tables
+                return tables.found(asked.expression, before, limit) if tables.has_words else None
+        return None
 
     def close(self) -> None:
         """Gives the index up; again is harmless."""

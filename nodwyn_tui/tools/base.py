@@ -87,11 +87,26 @@ class Files(Protocol):
 
 
 class History(Protocol):
-    """The session's log, for `session_history`."""
+    """The session's log, for `session_history` (ROL-11). What it gives is clean, and ends within
+    what the window shows of it.
+    """
+
+    def list_windows(self, cursor: str, limit: int) -> str:
+        """The windows that may be looked into, the latest first, `limit` at most; from `cursor`
+        on, which an earlier answer gave ('' for the first). `ToolError` for a cursor that is no
+        good.
+        """
+        ...
+
+    def search(self, query: str, window: str, cursor: str, limit: int) -> str:
+        """Items in which `query` stands, whatever its case, of `window` (`w:<seq>`) or of all (''),
+        framed as historical data; `cursor` likewise.
+        """
+        ...
 
     def read_item(self, item: str, offset: int, limit: int) -> str:
-        """The text of item `i:<seq>` from code point `offset` on, framed as historical data;
-        `ToolError` for a wrong item.
+        """The text of item `i:<seq>` from code point `offset` on, `limit` at most, framed as
+        historical data; `ToolError` for a wrong item.
         """
         ...
 

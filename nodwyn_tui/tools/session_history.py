@@ -1,28 +1,44 @@
-"""`session_history`: reads back what left the window (ROL-11)."""
+"""`session_history`: lists, searches and reads back what left the window (ROL-11)."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
+from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.arguments import Model, spec_of
 from nodwyn_tui.tools.base import Ask, Context, Effect, Outcome
-from nodwyn_tui.tools.output import cleaned, never_blank
+from nodwyn_tui.tools.output import never_blank
 
-PAGE = 8_000
-LARGEST_PAGE = 16_000
+LIMITS = {"list_windows": (50, 50), "search": (10, 25), "read_item": (8_000, 16_000)}
+"""What an answer has unless told, and at most: windows, items, characters."""
+
+LONGEST_QUERY = 500
+
+ALLOWED = {
+    "list_windows": {"cursor", "limit"},
+    "search": {"query", "window", "cursor", "limit"},
+    "read_item": {"item", "offset", "limit"},
+}
+NEEDED = {"search": "query", "read_item": "item"}
+
+Query = Annotated[str, StringConstraints(min_length=1, max_length=LONGEST_QUERY)]
 
 
 class HistoryArguments(Model):
-    """`offset` and `limit` count characters."""
+    """`offset` counts characters; `limit` counts what the action gives."""
 
-    action: Literal["read_item"]
-    item: str = Field(pattern=r"^i:\d+$", description="i:N")
-    offset: int = Field(0, ge=0)
-    limit: int = Field(PAGE, ge=1, le=LARGEST_PAGE)
+    action: Literal["list_windows", "search", "read_item"]
+    query: Query | None = Field(None, description="literal text")
+    window: str | None = Field(None, pattern=r"^w:\d+$", description="w:N")
+    item: str | None = Field(None, pattern=r"^i:\d+$", description="i:N")
+    offset: int | None = Field(None, ge=0)
+    cursor: str | None = Field(None, max_length=200)
+    limit: int | None = Field(None, ge=1)
 
 
 class SessionHistory:
-    """`text` is a page of an item, framed as historical data by the port."""
+    """`text` is what the port gives, framed as historical data."""
 
     effect: Effect = "read"
     arguments = HistoryArguments
@@ -30,14 +46,50 @@ class SessionHistory:
     def __init__(self) -> None:
         self.spec = spec_of(
             "session_history",
-            "Read an earlier message or result of this session again, such as [elided seq=N].",
+            "Looks up this session's earlier messages and results, also of earlier windows: search"
+            " them, read one again (i:N, such as [elided seq=N]), or list the windows.",
             HistoryArguments,
         )
 
     async def describe(self, arguments: HistoryArguments, context: Context) -> Ask:  # noqa: ARG002 - the port's form
-        return Ask(title=f"Read back {arguments.item}", subject=arguments.item)
+        _check(arguments)
+        match arguments.action:
+            case "list_windows":
+                return Ask(title="List the session's windows")
+            case "search":
+                query = arguments.query or ""
+                return Ask(title=f"Search the session for {query!r}", subject=query)
+            case "read_item":
+                return Ask(title=f"Read back {arguments.item}", subject=arguments.item or "")
 
     async def run(self, arguments: HistoryArguments, context: Context) -> Outcome:
-        page = context.history.read_item(arguments.item, arguments.offset, arguments.limit)
-        text = never_blank(cleaned(page))
+        _check(arguments)
+        text = never_blank(_answer(arguments, context))
         return Outcome(text=text, lines=text.count("\n") + 1)
+
+
+def _answer(arguments: HistoryArguments, context: Context) -> str:
+    history, cursor = context.history, arguments.cursor or ""
+    limit = arguments.limit or LIMITS[arguments.action][0]
+    match arguments.action:
+        case "list_windows":
+            return history.list_windows(cursor, limit)
+        case "search":
+            query = clean(arguments.query or "")
+            return history.search(query, arguments.window or "", cursor, limit)
+        case "read_item":
+            return history.read_item(arguments.item or "", arguments.offset or 0, limit)
+
+
+def _check(arguments: HistoryArguments) -> None:
+    """Raises `ToolError` for what does not go with the action."""
+    action = arguments.action
+    given = arguments.model_dump(exclude_none=True, exclude={"action"})
+    if action in NEEDED and NEEDED[action] not in given:
+        raise ToolError(f"session_history: {action} needs `{NEEDED[action]}`")
+    if wrong := sorted(given.keys() - ALLOWED[action]):
+        known = ", ".join(sorted(ALLOWED[action]))
+        raise ToolError(f"session_history: {action} takes {known}; not {', '.join(wrong)}")
+    most = LIMITS[action][1]
+    if (arguments.limit or 0) > most:
+        raise ToolError(f"session_history: limit is at most {most:,} for {action}")

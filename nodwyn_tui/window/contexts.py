@@ -139,6 +139,10 @@ class StartTracker:
         """Where the next message belongs."""
         return self._open[-1]
 
+    def is_inner(self, ctx: int) -> bool:
+        """Whether a context is a sub-agent's, or within one: no part of the conversation."""
+        return ctx in self._inner
+
     @property
     def keep(self) -> int:
         """The first seq that a later window may need. A session with a summary is held whole: it

@@ -102,7 +102,7 @@ def test_arguments_that_pass(name: str, text: str, expected: dict[str, Any]) -> 
         ("shell", '{"command": "a", "timeout_s": 601}', "timeout_s: "),
         ("shell", '{"command": "a", "background": true}', "background is not known"),
         ("plan-write", '{"items": [{"text": "a"}, {"state": "gone"}]}', "items[1].text is missing"),
-        ("session_history", '{"action": "search", "item": "i:1"}', "action: "),
+        ("session_history", '{"action": "find", "item": "i:1"}', "action: "),
         ("session_history", '{"action": "read_item", "item": "1"}', "item: "),
         ("fs-write", json.dumps({"path": ["x" * 500], "text": ""}), "…)"),
     ],

@@ -1,0 +1,1 @@
+"""What a session gets back of the windows it has left (ROL-11)."""

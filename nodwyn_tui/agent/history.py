@@ -46,6 +46,7 @@ class LogHistory:
                     log=reader,
                     decode=decode,
                     likely=log.archive.likely,
+                    place=log.archive.place,
                     reach=Reach(
                         windows=windows,
                         floor=facts.floor,

@@ -107,8 +107,9 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """One session's log at one moment. `room` is how many bytes of JSON an answer may have;
-    `clean` takes control codes out of a text.
+    """One session's log at one moment. `likely` and `place` ask its index: `place` gives the byte
+    at which the first event from a seq on begins, `None` where it cannot tell. `room` is how many
+    bytes of JSON an answer may have; `clean` takes control codes out of a text.
 
     Every answer is whole as it is given; `ToolError` says what to ask for instead.
     """
@@ -116,6 +117,7 @@ class History:
     log: LogBytes
     decode: Decode
     likely: Likely
+    place: Callable[[int], int | None]
     reach: Reach
     cursors: Cursors
     clean: Callable[[str], str]
@@ -315,7 +317,9 @@ class History:
         return [found[call] for call in calls if call in found]
 
     def _offset_of(self, seq: int) -> int:
-        return offset_of(seq, self.log, self.decode, self.budget)
+        """The byte at which the first row from a seq on begins."""
+        known = self.place(seq)
+        return offset_of(seq, self.log, self.decode, self.budget) if known is None else known
 
     def _event(self, data: bytes) -> Event | None:
         """A line's event; `None` for what is none."""

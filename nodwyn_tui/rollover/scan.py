@@ -4,7 +4,7 @@ only the order of seqs, and that a line feed ends a row. Interprets nothing but 
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from nodwyn_tui.domain.events import Event
@@ -17,7 +17,8 @@ MOST_OF_A_ROW = 1 << 20
 PIECE = 64 << 10
 """Bytes read at once."""
 _PROBE = 1 << 10
-_SEQ = re.compile(rb'\s*\{"seq":(\d{1,16})[,}]')
+_BLOCK = 4 << 10
+_SEQ = re.compile(rb'[ \t]*\{"seq":(\d{1,16})[,}]')
 
 Decode = Callable[[bytes], Event]
 """A line's event. Raises `ValueError` for what is none."""
@@ -34,18 +35,31 @@ class LogBytes(Protocol):
 
 @dataclass(slots=True)
 class Budget:
-    """What a call may still scan, and the over-long rows that it skipped."""
+    """What a call may still scan, and the over-long rows that it skipped. What was read once in a
+    call is not read again.
+    """
 
     bytes_left: int = MOST_BYTES
     rows_left: int = MOST_ROWS
     skipped: int = 0
+    _blocks: dict[int, bytes] = field(default_factory=dict)
 
     def read(self, log: LogBytes, offset: int, length: int) -> bytes:
         """A piece of the log, on account. Raises `SpentError` where so much is not left."""
-        if length > self.bytes_left:
-            raise SpentError
-        self.bytes_left -= length
-        return log.at(offset, length)
+        first, last = offset // _BLOCK, (offset + length - 1) // _BLOCK
+        held = b"".join(self._block(log, number) for number in range(first, last + 1))
+        start = offset - first * _BLOCK
+        return held[start : start + length]
+
+    def _block(self, log: LogBytes, number: int) -> bytes:
+        if (block := self._blocks.get(number)) is None:
+            start = number * _BLOCK
+            length = min(_BLOCK, log.size - start)
+            if length > self.bytes_left:
+                raise SpentError
+            self.bytes_left -= length
+            block = self._blocks[number] = log.at(start, length)
+        return block
 
 
 class SpentError(Exception):
@@ -123,9 +137,7 @@ class Backwards:
         self.spot, self._held = Spot(self._start, inside=True), b""
 
     def _read_more(self) -> None:
-        length = min(PIECE, self._start, self._budget.bytes_left)
-        if not length:
-            raise SpentError
+        length = min(PIECE, self._start)
         self._held = self._budget.read(self._log, self._start - length, length) + self._held
         self._start -= length
 
@@ -195,9 +207,10 @@ def lines_from(offset: int, log: LogBytes, budget: Budget) -> Iterator[Line]:
         looked = 0
         while (cut := held.find(b"\n", looked)) < 0 and (left := log.size - offset - len(held)):
             looked = len(held)
-            if not (length := min(PIECE, left, budget.bytes_left)):
+            try:
+                held += budget.read(log, offset + looked, min(PIECE, left))
+            except SpentError:
                 return
-            held += budget.read(log, offset + looked, length)
         end = cut + 1 if cut >= 0 else len(held)
         budget.rows_left -= 1
         yield Line(offset, held[:end].rstrip(b"\r\n"))

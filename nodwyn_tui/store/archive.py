@@ -163,20 +163,34 @@ class Archive:
 
     def likely(self, text: str, before: int, limit: int) -> Sequence[Row] | None:
         """The places of events before the seq `before` in which the index knows the words of a
-        text, the latest first: most, but not all, that hold the text. `None` where no index can
+        text, the latest first: most of those that hold it, but not all. `None` where no index can
         tell without reading much of the log first.
         """
-        asked = Query.of(text)
-        unknown = contextlib.suppress(sqlite3.Error, StoreError, NotThere)
-        with unknown, self.opener() as log:
-            self._index.look()
-            if asked.expression and self._index.fits(log) and self._index.known.state == "whole":
-                if log.size - self._index.known.end > _BYTES:
-                    return None
-                self._index.catch_up(log, patient=False)
-                tables = self._index.tables
-                return tables.found(asked.expression, before, limit) if tables.has_words else None
+        asked = Query.of(text).expression
+        if not asked or not self._is_near() or not self._index.tables.has_words:
+            return None
+        with contextlib.suppress(sqlite3.Error):
+            return self._index.tables.found(asked, before, limit)
         return None
+
+    def place(self, seq: int) -> int | None:
+        """The byte at which the first event begins that has this seq or a later one; `None` where
+        there is none, or no index can tell without reading much of the log first.
+        """
+        with contextlib.suppress(sqlite3.Error):
+            rows = self._index.tables.lines(seq, _FAR, 1) if self._is_near() else ()
+            return rows[0][1] if rows else None
+        return None
+
+    def _is_near(self) -> bool:
+        """Brings the index up to date where that takes little; whether it is."""
+        with contextlib.suppress(sqlite3.Error, StoreError, NotThere), self.opener() as log:
+            self._index.look()
+            known = self._index.known
+            if self._index.fits(log) and log.size - known.end <= _BYTES:
+                self._index.catch_up(log, patient=False)
+                return self._index.known.state == "whole"
+        return False
 
     def close(self) -> None:
         """Gives the index up; again is harmless."""

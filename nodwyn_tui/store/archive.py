@@ -27,6 +27,8 @@ _ROWS, _BYTES = 500, 4 << 20
 """Events read at a time: so many, or so many bytes of them and one more."""
 _LOOKED = 50
 """Events that a search reads at a time."""
+_NEAR = 2 << 20
+"""Bytes of the log that may be taken into the index for a question that can do without."""
 _FAR = 2**63 - 1
 _TRIES = 4
 
@@ -186,8 +188,8 @@ class Archive:
         """Brings the index up to date where that takes little; whether it is."""
         with contextlib.suppress(sqlite3.Error, StoreError, NotThere), self.opener() as log:
             self._index.look()
-            known = self._index.known
-            if self._index.fits(log) and log.size - known.end <= _BYTES:
+            behind = log.size - (self._index.known.end if self._index.fits(log) else 0)
+            if behind <= _NEAR:
                 self._index.catch_up(log, patient=False)
                 return self._index.known.state == "whole"
         return False

@@ -58,8 +58,8 @@ class Desk:
             history = History(
                 log=reader,
                 decode=decode,
-                likely=archive.likely,
-                place=archive.place,
+                likely=archive.likely if self.indexed else lambda *_: None,
+                place=archive.place if self.indexed else lambda _: None,
                 reach=reach,
                 cursors=Cursors(lambda: b"k" * 32, "s-1", reach.floor),
                 clean=cleaned,

@@ -20,11 +20,12 @@ from nodwyn_tui.store.reading import LogReader, NotThere
 from nodwyn_tui.store.recovery import mend, position_behind
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.scan import scan
+from nodwyn_tui.store.words import text_of
 from nodwyn_tui.window.replay import replay
 from tests.builders import LogBuilder
 from tests.fakes.archives import check, numbered, written
 from tests.fakes.folding import Starts
-from tests.fakes.sessions import ToldClock, called_reply, one_of_each, start
+from tests.fakes.sessions import ToldClock, called_reply, one_of_each, start, turn
 from tests.generated import EACH_EVENT, STEPS, VERSIONS, played
 
 
@@ -257,3 +258,31 @@ def test_without_full_text_a_search_reads_the_log(
         assert [hit.snippet for hit in archive.search("ind thi", 5)] == ["mind this"]
     for cached in (database._knows_words, database._our_schema):
         cached.cache_clear()
+
+
+def test_places_and_words_are_told_only_where_that_takes_little(tmp_path: Path) -> None:
+    """ROL-11: a search of the session's history never waits for an index to be made."""
+    filler = [ev.UserMessage(text="x" * 1_000_000)] * 3
+    turns = [turn(number) for number in range(300)]
+    log = written(tmp_path, numbered(start(), *filler, *turns))
+    with closing(Archive(log)) as cold:
+        assert (cold.likely("turn", 2**62, 50), cold.place(3)) == (None, None)
+        cold.catch_up()
+    with closing(Archive(log)) as archive:
+        found = archive.likely("turn 29", 2**62, 50)
+        assert found is not None
+        with LogReader.open(log) as reader:
+            texts = [text_of(reader.event(*row)) for row in found]
+            assert texts == [f"turn {n} \u2013 größe {n}" for n in (*range(299, 289, -1), 29)]
+            for seq in (1, 3, 304):
+                offset = archive.place(seq)
+                assert offset is not None
+                assert reader.at(offset, 20).startswith(b'{"seq":%d,' % seq)
+        assert archive.likely("turn 29", found[0][0], 1) == found[1:2]
+        assert archive.likely("--", 2**62, 50) is None, "no word to ask for"
+        assert archive.place(305) is None
+    for index in tmp_path.glob("index.sqlite*"):
+        index.unlink()
+    short = written(tmp_path / "short", numbered(start(), *turns))
+    with closing(Archive(short)) as archive:
+        assert archive.place(3) is not None, "a short log is taken in at once"

@@ -11,6 +11,7 @@ Name = Literal[
     "setup",
     "pull",
     "mode",
+    "settings",
     "clear",
     "compact",
     "fold",
@@ -41,6 +42,7 @@ COMMANDS = (
     SlashCommand("setup", "look for models here, or give a key for hosted ones"),
     SlashCommand("pull", "have Ollama fetch a model", "[NAME]"),
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
+    SlashCommand("settings", "models, servers, keys, limits, looks: all of config.toml"),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),
     SlashCommand(

@@ -1,15 +1,15 @@
 """What slash commands and the lists behind them do: most go down the link as they are."""
 
-from typing import assert_never, cast, get_args
+from typing import Literal, assert_never, cast, get_args
 
 from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.messages import Outcome
+from nodwyn_tui.ui.screens.configuring import Configuring
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.screens.picker import Picker
-from nodwyn_tui.ui.screens.setting_up import SettingUp
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
@@ -26,7 +26,7 @@ _PLAIN: dict[str, commands.Command] = {
 }
 
 
-class Commanding(SettingUp):
+class Commanding(Configuring):
     """Carries out commands, however they were given."""
 
     @property
@@ -56,16 +56,23 @@ class Commanding(SettingUp):
                 self.compact(invocation.argument)
             case "fold" | "drop" | "restore" | "rewind":
                 self.edit(invocation.name)
-            case "help":
-                self.action_help()
+            case "settings" | "help" | "tour":
+                self._open(invocation.name)
             case "copy":
                 self._copy_reply()
-            case "tour":
-                self.action_tour()
             case "quit":
                 self.leave()
             case _:
                 assert_never(invocation.name)
+
+    def _open(self, name: Literal["settings", "help", "tour"]) -> None:
+        match name:
+            case "settings":
+                self.action_settings()
+            case "help":
+                self.action_help()
+            case "tour":
+                self.action_tour()
 
     def _go_on(self, command: commands.Command) -> None:
         """What was remarked is over. Another session takes the draft over as it stands, not as it

@@ -30,6 +30,7 @@ class Conversation(Asking):
         Binding("escape", "interrupt", "stop what goes on; twice: your last message again"),
         Binding("shift+tab", "cycle_mode", "the next approval mode", priority=True),
         Binding("ctrl+p", "palette", "all commands", priority=True),
+        Binding("ctrl+s", "settings", "the settings", priority=True),
         Binding("pageup", "scroll('up')", "a page up in the conversation", priority=True),
         Binding("pagedown", "scroll('down')", "a page down", priority=True),
         Binding(
@@ -70,7 +71,14 @@ class Conversation(Asking):
             hints += [("Enter", "queue"), ("Alt+Enter", "send in")]
         else:
             hints.append(("Enter", "send"))
-        return [*hints, ("⇧Tab", "mode"), ("^P", "commands"), ("F1", "help"), ("^C^C", "leave")]
+        return [
+            *hints,
+            ("⇧Tab", "mode"),
+            ("^P", "commands"),
+            ("^S", "settings"),
+            ("F1", "help"),
+            ("^C^C", "leave"),
+        ]
 
     def on_prompt_submitted(self, message: Prompt.Submitted) -> None:
         if message.reason:

@@ -41,6 +41,13 @@ class Help(Sheet):
         super().__init__("Help", lambda width: list(_help(groups, commands, width)))
 
 
+class KeyHelp(Sheet):
+    """The keys of one screen."""
+
+    def __init__(self, title: str, bindings: Sequence[BindingType]) -> None:
+        super().__init__(title, lambda width: list(_keys(bindings, width)))
+
+
 def key_name(key: str) -> str:
     """A key as it is written: `ctrl+j` is `Ctrl+J`."""
     *held, last = key.split("+")
@@ -51,10 +58,7 @@ def key_name(key: str) -> str:
 def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int) -> Iterator[Line]:
     for title, bindings in groups:
         yield from _head(title)
-        for binding in bindings:
-            if isinstance(binding, Binding) and binding.description:
-                keys = " ".join(key_name(key) for key in binding.key.split(","))
-                yield from _row([Span(keys, "key")], binding.description, width)
+        yield from _keys(bindings, width)
         yield BLANK
     yield from _head("Commands")
     for command in commands:
@@ -84,6 +88,13 @@ def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int)
     yield from _row([Span("ceiling")], "the most that a request may hold", width)
     for word, meaning in FIGURES.items():
         yield from _row([Span(word)], meaning, width)
+
+
+def _keys(bindings: Sequence[BindingType], width: int) -> Iterator[Line]:
+    for binding in bindings:
+        if isinstance(binding, Binding) and binding.description:
+            keys = " ".join(key_name(key) for key in binding.key.split(","))
+            yield from _row([Span(keys, "key")], binding.description, width)
 
 
 def _head(title: str) -> Iterator[Line]:

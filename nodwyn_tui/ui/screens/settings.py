@@ -1,0 +1,322 @@
+"""The settings screen: its keys, looking for settings, saving and leaving (TUI-5).
+
+It is imported when it is opened for the first time (PERF-1); nothing else may import it.
+"""
+
+from typing import ClassVar, assert_never
+
+from textual import events
+from textual.binding import Binding, BindingType
+
+from nodwyn_tui.link import settings as up
+from nodwyn_tui.ui.screens.help import KeyHelp
+from nodwyn_tui.ui.screens.question import Question, Reply
+from nodwyn_tui.ui.screens.settings_models import SettingsModels
+from nodwyn_tui.ui.screens.settings_stage import THEME
+from nodwyn_tui.ui.screens.sheet import Sheet
+from nodwyn_tui.ui.widgets.field import Field
+from nodwyn_tui.ui.widgets.footer import Hint
+from nodwyn_tui.ui.widgets.keys import run_binding
+from nodwyn_tui.ui.widgets.lines import Line, Span, wrap
+from nodwyn_tui.ui.widgets.listing import Listing
+from nodwyn_tui.ui.widgets.notices import NoticeBar
+from nodwyn_tui.ui.widgets.setting_pages import ADD_MODEL
+from nodwyn_tui.ui.widgets.visible import one_line
+
+
+class SettingsScreen(SettingsModels, inherit_bindings=False):
+    """Every key of it is a binding; its help lists them from there."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up", "move(-1)", "up"),
+        Binding("down", "move(1)", "down"),
+        Binding("pageup", "move(-10)", "ten up"),
+        Binding("pagedown", "move(10)", "ten down"),
+        Binding("home", "move(-9999)", "to the first"),
+        Binding("end", "move(9999)", "to the last"),
+        Binding("tab,shift+tab", "other_side", "from the list to the rows, and back"),
+        Binding("enter", "enter", "to the rows; there: change the value"),
+        Binding("space", "turn", "turn a switch, go on to the next choice"),
+        Binding("right", "sideways(1)", "to the rows; there: the next choice"),
+        Binding("left", "sideways(-1)", "the choice before; else back to the list"),
+        Binding("delete,backspace", "default", "have the default count again"),
+        Binding("ctrl+z", "undo", "take the last change back"),
+        Binding("ctrl+y", "redo", "make it again"),
+        Binding("s,ctrl+s", "save", "save all changes"),
+        Binding("slash", "look", "look for a setting"),
+        Binding("a", "add", "add a model from the servers' listings"),
+        Binding("l", "lead", "have the chosen model lead"),
+        Binding("f", "fallback", "have it take over where the leading one fails"),
+        Binding("t", "test", "test it; the price is told first"),
+        Binding("d", "remove", "remove its entry, or the server's"),
+        Binding("k", "key", "set the server's key"),
+        Binding("m", "mine", "an editor saved another value: keep yours"),
+        Binding("u", "theirs", "an editor saved another value: use that one"),
+        Binding("r", "reload", "read the file again"),
+        Binding("f1,question_mark", "help", "this help"),
+        Binding("f2", "details", "more about the latest remark"),
+        Binding("escape,ctrl+c", "back", "back; at last out of the settings"),
+    ]
+
+    _saving = False
+    _leaves = False
+    """Once all is saved."""
+
+    def take(self, event: up.SettingsEvent) -> None:
+        """What the worker answers."""
+        match event:
+            case up.SettingsShown():
+                self._shown(event)
+            case up.SettingsSaved():
+                self._saved(event)
+            case up.SettingsRefused(reason=reason):
+                self._saving = self._leaves = False
+                self.tell("error", f"nothing was saved: {reason}")
+            case up.TrialPriced() | up.TrialStep() | up.TrialEnded():
+                self.tried(event)
+            case up.ServerModelsListed():
+                self.listed(event)
+            case up.CredentialKept():
+                self.kept(event)
+            case _:
+                assert_never(event)
+
+    def hints(self) -> list[Hint]:
+        """The keys that matter now, what matters most first."""
+        if self.field is not None:
+            return [("Enter", "take it"), ("Esc", "leave it as it was")]
+        if self.looking:
+            return [("↓ Enter", "to what was found"), ("Esc", "all settings")]
+        save: list[Hint] = [("s", "save"), ("^Z", "undo")] if len(self.changes) else []
+        tail: list[Hint] = [("Esc", "leave"), ("F1", "help"), ("/", "find")]
+        if self.at_rows:
+            row = self.row
+            if row is not None and row.path in self.changes.conflicts:
+                return [("m", "keep yours"), ("u", "use the editor's"), *save]
+            what = [("Enter", "change")] if row is not None and not row.why_not else []
+            default = [("Del", "default")] if row is not None and row.origin in _OWN else []
+            return [*what, *default, *save, ("Tab", "list"), *tail]
+        if self.page == ADD_MODEL:
+            return [("Enter", "add"), *save, *tail]
+        group = self.group
+        of: list[Hint] = [("Enter", "change"), *save, *tail[:2]]
+        if group is not None and group.kind == "model":
+            of += [("a", "add"), ("t", "test"), ("l", "lead"), ("f", "fallback")]
+        if group is not None and group.kind in ("model", "server"):
+            of += [("k", "key"), ("d", "remove")]
+        return [*of, *tail[2:]]
+
+    async def on_key(self, event: events.Key) -> None:
+        """Here, so that keys act in the order in which they came."""
+        event.stop()
+        event.prevent_default()
+        if self.take_key(event):
+            self.footer.show_keys(self.hints())
+        elif not (self.looking and self._look_on(event)):
+            await run_binding(self, event)
+
+    def on_paste(self, event: events.Paste) -> None:
+        event.stop()
+        if self.looking:
+            self.query_field.insert(event.text)
+            self.draw()
+        else:
+            self.paste(event.text)
+
+    def on_listing_pointed(self, message: Listing.Pointed) -> None:
+        """A click marks a row; a second one does what Enter does."""
+        message.stop()
+        if self.field is not None:
+            at = self.rows.at
+            self._end_edit(keep=True)
+            if message.listing is self.rows:
+                self.rows.go(at)
+        self.at_rows = message.listing is self.rows
+        self.looking = False
+        if message.listing is self.pages:
+            self.query_field = Field()
+            self.follow_page()
+            self.draw()
+        self.touch()
+        if message.again:
+            self.action_enter()
+
+    def on_notice_bar_clicked(self, message: NoticeBar.Clicked) -> None:
+        message.stop()
+        self.action_details()
+
+    def action_move(self, step: int) -> None:
+        """Mark another."""
+        if self.at_rows:
+            self.rows.move(step)
+            self.touch()
+        else:
+            self.pages.move(step)
+            self.follow_page()
+
+    def action_other_side(self) -> None:
+        """From the list to the rows, and back."""
+        if self.at_rows:
+            self._to_list()
+        else:
+            self._to_rows()
+
+    def action_enter(self) -> None:
+        """To the rows; there, change the value."""
+        if self.at_rows:
+            self.edit()
+        elif self.page == ADD_MODEL:
+            self.action_add()
+        else:
+            self._to_rows()
+
+    def action_turn(self) -> None:
+        """Turn a switch, or go on to the next choice."""
+        if self.at_rows and not self.cycle(1):
+            self.edit()
+
+    def action_sideways(self, step: int) -> None:
+        """To the rows; there, another choice."""
+        if not self.at_rows:
+            if step > 0:
+                self._to_rows()
+        elif not self.cycle(step) and step < 0:
+            self._to_list()
+
+    def action_look(self) -> None:
+        """Look for a setting."""
+        self.looking, self.at_rows = True, False
+        self.draw()
+
+    def action_save(self) -> None:
+        """Save all changes."""
+        if not len(self.changes):
+            self.tell("info", "nothing to save: your file says all of it already")
+        elif conflicts := self.changes.conflicts:
+            self._leaves = False
+            self.to_row(next(iter(conflicts)))
+            self.tell("warning", "an editor saved another value here: m keeps yours, u uses it")
+        elif wrong := [row for row in self._changed() if row.problem]:
+            self._leaves = False
+            self.to_row(wrong[0].path)
+            self.tell("error", f"not saved yet: {wrong[0].label}: {wrong[0].problem}")
+        elif not self._saving:
+            self._saving = True
+            self.tell_worker(self.changes.saving())
+
+    def action_reload(self) -> None:
+        """Read the file again."""
+        self.notices.clear()
+        self.ask()
+
+    def action_help(self) -> None:
+        """All keys."""
+        self.app.push_screen(KeyHelp("Settings: the keys", self.BINDINGS))
+
+    def action_details(self) -> None:
+        """More about the latest remark."""
+        notice = self.notices.notice
+        if notice is None:
+            return
+        parts = [notice.text, *notice.detail.splitlines()]
+
+        def layout(width: int) -> list[Line]:
+            return [Line(row) for part in parts for row in wrap([Span(one_line(part))], width)]
+
+        self.app.push_screen(Sheet("More about it", layout))
+
+    def action_back(self) -> None:
+        """Out of the search, out of the rows where they hide the list, out of the settings."""
+        self.notices.clear()
+        if self.searches:
+            row = self.row
+            self.query_field, self.looking = Field(), False
+            if self.at_rows and row is not None:
+                self.to_row(row.path)
+            self.draw()
+        elif self.at_rows and self.has_class("-single"):
+            self._to_list()
+        elif not len(self.changes):
+            self.dismiss("")
+        else:
+            self.app.push_screen(Question("Not saved", self._unsaved(), _LEAVING), self._leaving)
+
+    def decided(self) -> None:
+        """Once the last conflict is, what was being saved is."""
+        super().decided()
+        if not self.changes.conflicts and len(self.changes):
+            self.action_save()
+
+    def lost(self) -> None:
+        """The worker is gone: what it was doing is over."""
+        self._saving = self._leaves = False
+        self.tell("warning", "the worker stopped and is being started again; your changes are kept")
+
+    def _shown(self, event: up.SettingsShown) -> None:
+        self.picture = event
+        self.changes.told(event)
+        self.draw()
+        if self._saving and self.changes.conflicts:
+            self._saving = self._leaves = False
+            self.action_save()
+
+    def _saved(self, event: up.SettingsSaved) -> None:
+        self._saving = False
+        self.changes.saved()
+        noun = "change" if event.count == 1 else "changes"
+        text = "; ".join((f"saved {event.count} {noun}", *event.later))
+        if self._leaves:
+            self.dismiss(text)
+            return
+        self.tell("info", text, "\n".join(event.later))
+        self.draw()
+        self.ask()
+
+    def _look_on(self, event: events.Key) -> bool:
+        """A key while one looks for a setting; whether it was one for that."""
+        if event.key in ("enter", "down", "tab"):
+            self.looking = False
+            self._to_rows()
+        elif self.query_field.take(event):
+            self._draw_rows(None)
+            self.touch()
+        else:
+            return False
+        return True
+
+    def _to_rows(self) -> None:
+        if any(each.marks for each in self.rows.listed):
+            self.at_rows = True
+        self.touch()
+
+    def _to_list(self) -> None:
+        self.at_rows = False
+        if self.searches:
+            self.looking = True
+        self.touch()
+
+    def _changed(self) -> list[up.Setting]:
+        rows = (row for group in self.groups for row in group.rows)
+        return [row for row in rows if row.path in self.changes.values]
+
+    def _unsaved(self) -> str:
+        count = (self.picture.unsaved if self.picture else 0) or len(self.changes)
+        return "1 change is not saved." if count == 1 else f"{count} changes are not saved."
+
+    def _leaving(self, reply: str | None) -> None:
+        if reply == "s":
+            self._leaves = True
+            self.action_save()
+        elif reply == "t":
+            theme = self.changes.in_file(THEME)
+            self.changes.throw_away()
+            self.wear(theme or "")
+            self.dismiss("")
+
+
+_OWN = ("file", "changed")
+_LEAVING = (
+    Reply("s", "save them, and leave"),
+    Reply("t", "throw them away, and leave"),
+    Reply("c", "stay"),
+)

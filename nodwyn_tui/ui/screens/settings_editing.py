@@ -141,7 +141,7 @@ class SettingsEditing(SettingsStage):
         field, self.field = self.field, None
         if self._rest is not None:
             self._rest.stop()
-        if row is not None and keep and field and field.text.strip() != self.changes.shown(row):
+        if row is not None and keep and field and field.text.strip() != field.begun:
             self.changes.put({row.path: typed})
         self.draw()
         self.ask()

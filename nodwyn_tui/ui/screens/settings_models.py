@@ -48,11 +48,11 @@ class SettingsModels(SettingsEditing):
         model = self._a_model("lead")
         if model is None:
             return
-        if model.mark == "lead":
+        if self._leads(model):
             self.tell("info", f"{model.name} leads already")
             return
         values: dict[Path, str | None] = {LEAD: model.name}
-        if model.mark == "fallback":
+        if self._takes_over(model):
             values[FALLBACK] = None
         self.change(values)
 
@@ -61,10 +61,10 @@ class SettingsModels(SettingsEditing):
         model = self._a_model("take over")
         if model is None:
             return
-        if model.mark == "lead":
+        if self._leads(model):
             self.tell("warning", f"{model.name} leads; another one has to take over from it")
             return
-        self.change({FALLBACK: None if model.mark == "fallback" else model.name})
+        self.change({FALLBACK: None if self._takes_over(model) else model.name})
 
     def action_remove(self) -> None:
         """Take the chosen model's or server's entry out, once agreed."""
@@ -77,7 +77,7 @@ class SettingsModels(SettingsEditing):
             self.tell("info", f"{group.name} has no entry in your file: nothing to remove")
             return
         text = f"Take the entry “{group.name}” out? Ctrl+Z brings it back until it is saved."
-        if group.mark == "lead":
+        if self._leads(group):
             text += " It leads: name another one with l."
         replies = (Reply("y", "yes, remove it"), Reply("n", "no, keep it"))
         self.app.push_screen(Question("Remove", text, replies), partial(self._removing, group))
@@ -124,6 +124,12 @@ class SettingsModels(SettingsEditing):
             self.tell("info", f"the key of {event.server} is forgotten")
         self.ask()
 
+    def _leads(self, group: up.SettingsGroup) -> bool:
+        return group.kind == "model" and group.name == self.changes.used_as("lead")
+
+    def _takes_over(self, group: up.SettingsGroup) -> bool:
+        return group.kind == "model" and group.name == self.changes.used_as("fallback")
+
     def _a_model(self, what: str) -> up.SettingsGroup | None:
         model = self.model
         if model is None:
@@ -154,7 +160,7 @@ class SettingsModels(SettingsEditing):
         }
         if first:
             values[LEAD] = name
-        self.page = ("model", name)
+        self.awaited = ("model", name)
         self.change(values)
         self.tell("info", f"{name} is added; s saves it")
 

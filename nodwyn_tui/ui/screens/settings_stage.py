@@ -58,6 +58,8 @@ class SettingsStage(Screen[str]):
         self.picture: SettingsShown | None = None
         self.page: Key | None = None
         """The page that is chosen."""
+        self.awaited: Key | None = None
+        """A page to go to once the worker shows it."""
         self.at_rows = False
         """The keys are the rows', not the list's."""
         self.field: Field | None = None
@@ -201,6 +203,8 @@ class SettingsStage(Screen[str]):
         if self.page is None:
             self.page = first_page(self.groups)
         keys = [page.key if isinstance(page, PageRow) else None for page in listed]
+        if self.awaited is not None and self.awaited in keys:
+            self.page, self.awaited = self.awaited, None
         if self.page in keys:
             at = keys.index(self.page)
         else:

@@ -14,6 +14,8 @@ class Field:
     """`hidden` shows dots, as for a key."""
 
     def __init__(self, text: str = "", *, hidden: bool = False) -> None:
+        self.begun = text
+        """What it held at first."""
         self.text = text
         self.at = len(text)
         self.hidden = hidden

@@ -74,7 +74,8 @@ class Changes:
     def told(self, event: SettingsShown) -> None:
         """Another picture: of the file, if nothing is changed; else it may tell of conflicts."""
         rows = {row.path: row for group in event.groups for row in group.rows}
-        if not self.values:
+        changed = event.unsaved or any(row.origin == "changed" for row in rows.values())
+        if not (self.values or changed):
             self._file, self._version = rows, event.version
             used: dict[str, str] = {group.mark: group.name for group in event.groups if group.mark}
             self._leading = {
@@ -84,6 +85,14 @@ class Changes:
         for path, row in rows.items():
             if row.theirs is not None and path in self.values:
                 self.conflicts[path] = row.theirs
+
+    def used_as(self, mark: Literal["lead", "fallback"]) -> str:
+        """Which model leads, or takes over, with the changes; '' for none."""
+        path = MARKED[mark]
+        if path in self.values:
+            return self.values[path] or ""
+        row = self._file.get(path)
+        return row.value if row else self._leading.get(path) or ""
 
     def keep_mine(self, path: Path) -> None:
         """The person's own value is to be written over the editor's."""

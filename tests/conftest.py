@@ -4,7 +4,7 @@ it sent.
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -12,10 +12,13 @@ import pytest
 from nodwyn_tui.config.environment import KEY_VARIABLES
 from nodwyn_tui.domain.canonical import sha256
 from nodwyn_tui.domain.events import LlmRequest
+from nodwyn_tui.domain.parts import Image
+from nodwyn_tui.domain.request import Request
 from nodwyn_tui.providers.registry import dialect
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.window.replay import replay
+from tests.fakes.images import images_in
 from tests.fakes.server import FakeServer
 
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -48,7 +51,14 @@ def every_request_replays(tmp_path: Path) -> Iterator[None]:
     logs = [
         path for path in tmp_path.rglob("log.jsonl") if not (path.parent / "no-replay").exists()
     ]
-    encoded = Counter(body for path in logs for body in encoded_requests(path))
+    # The bytes of images come from what was sent: a log replays where its images are gone (IMG-5).
+    images = {
+        sha256(data): data
+        for server in FakeServer.started
+        for request in server.bodies
+        for data in images_in(request.body)
+    }
+    encoded = Counter(body for path in logs for body in encoded_requests(path, images))
     if not encoded:
         return
     received = Counter(sha256(r.content) for server in FakeServer.started for r in server.bodies)
@@ -66,13 +76,23 @@ def every_index_answers(tmp_path: Path) -> Iterator[None]:
                 assert tuple(archive.events()) == Log.read(log).events, f"{path} misleads"
 
 
-def encoded_requests(path: Path) -> Iterator[str]:
-    """The digests of the wire bodies that a log's requests rebuild to."""
+def encoded_requests(path: Path, images: Mapping[str, bytes]) -> Iterator[str]:
+    """The digests of the wire bodies that a log's requests rebuild to; those whose images are not
+    among `images`, by digest, were never sent.
+    """
     events = Log.read(path).events
     for event in events:
         if isinstance(event, LlmRequest):
             window = replay(events, event.seq)
-            wire = dialect(event.model.provider).encode(
-                window.request, event.model, event.parameters
-            )
-            yield sha256(wire.content())
+            if shown_images(window.request) <= images.keys():
+                wire = dialect(event.model.provider).encode(
+                    window.request, event.model, event.parameters, images.__getitem__
+                )
+                yield sha256(wire.content())
+
+
+def shown_images(request: Request) -> set[str]:
+    """The digests of a request's images."""
+    return {
+        part.sha256 for row in request.messages for part in row.parts if isinstance(part, Image)
+    }

@@ -15,6 +15,7 @@ from nodwyn_tui.providers.anthropic_stream import AnthropicDecoder
 from nodwyn_tui.providers.anthropic_thinking import OFF, asked, effective, has_budget
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
 from nodwyn_tui.providers.body import WireMessage
+from nodwyn_tui.providers.images import Pixels, no_pixels
 from nodwyn_tui.providers.marks import CACHE_CONTROL
 from nodwyn_tui.providers.session_key import session_headers
 
@@ -34,7 +35,13 @@ class Anthropic:
     def __init__(self) -> None:
         self._messages = Messages()
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest:
         """The request's body, messages last. Sampling parameters are never in it."""
         cached = parameters.cache_control or ""
         cached = cached if cached in CACHE_CONTROL else ""
@@ -45,11 +52,11 @@ class Anthropic:
             head[-1]["cache_control"] = dict(CACHE_CONTROL[cached])
         effort = effective(parameters.effort, request.max_output)
         keeps = parameters.keep_reasoning if effort not in OFF else False
-        messages = self._conversation(request, model, keeps, cached)
+        messages = self._conversation(request, pixels, model.origin, keeps, cached)
         if has_budget(effort) and not may_think(messages):
             # A loop that can't begin with its thinking goes on without any (C14).
             effort, keeps = "off", False
-            messages = self._conversation(request, model, keeps, cached)
+            messages = self._conversation(request, pixels, model.origin, keeps, cached)
         body: dict[str, Json] = {
             "model": model.id,
             "max_tokens": request.max_output,
@@ -67,11 +74,16 @@ class Anthropic:
         )
 
     def _conversation(
-        self, request: Request, model: ModelRef, keeps: KeepReasoning, cached: str
+        self,
+        request: Request,
+        pixels: Pixels,
+        origin: str,
+        keeps: KeepReasoning,
+        cached: str,
     ) -> list[WireMessage]:
         """The messages. A request that switches thinking off takes none along."""
-        origin = model.origin if keeps else ""
-        return self._messages.of(request.messages, origin, cached, only_latest=keeps == "latest")
+        origin, latest = origin if keeps else "", keeps == "latest"
+        return self._messages.of(request.messages, origin, cached, pixels, only_latest=latest)
 
     def decoder(self, model: ModelRef) -> Decoder:
         """A decoder of one reply, whose blocks belong to the model."""

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import NamedTuple
 
-from nodwyn_tui.domain.parts import Block, Call, Text
+from nodwyn_tui.domain.parts import Block, Call, Text, UserPart
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, ToolRow, UserRow
 from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_object, wire_name
+from nodwyn_tui.providers.images import Pixels, base64_of, images_of, no_pixels
 from nodwyn_tui.providers.marks import CACHE_CONTROL, marked_blocks
 from nodwyn_tui.providers.rows import NO_ANSWER, NO_OUTPUT, NO_TEXT, opened, said
 
@@ -38,7 +39,13 @@ class Messages:
         self._plain, self._marked = RowMemo(), RowMemo()
 
     def of(
-        self, rows: Sequence[Message], origin: str, cache_control: str, *, only_latest: bool
+        self,
+        rows: Sequence[Message],
+        origin: str,
+        cache_control: str,
+        pixels: Pixels = no_pixels,
+        *,
+        only_latest: bool,
     ) -> list[WireMessage]:
         """The messages of a conversation. Blocks of `origin` go back, '' for nobody's;
         `cache_control` is '' where no cache is asked for; `only_latest` says that the next request
@@ -46,14 +53,18 @@ class Messages:
         """
         turns = _turns(opened(rows))
         look = _Look(origin)
-        messages = self._plain.joined([(turn, look) for turn in turns], _message)
+
+        def made(turn: Rows, look: _Look) -> dict[str, Json]:
+            return _message(turn, look, pixels)
+
+        messages = self._plain.joined([(turn, look) for turn in turns], made)
         if cache_control:
             ends = _ends_before_thinking(messages) if only_latest else _ends(messages)
             places = _places(messages, *ends)
             bearers = [
                 (turns[at], _Look(origin, blocks, cache_control)) for at, blocks in places.items()
             ]
-            for at, marked in zip(places, self._marked.joined(bearers, _message), strict=True):
+            for at, marked in zip(places, self._marked.joined(bearers, made), strict=True):
                 messages[at] = marked
         return messages
 
@@ -117,27 +128,52 @@ def _places(messages: Sequence[WireMessage], former: int, end: int) -> dict[int,
     return places
 
 
-def _message(turn: Rows, look: _Look) -> dict[str, Json]:
+def _message(turn: Rows, look: _Look, pixels: Pixels) -> dict[str, Json]:
     if isinstance(turn[0], AssistantRow):
         role, blocks = "assistant", _reply(turn, look.origin)
     else:
-        role, blocks = "user", _said(turn)
+        role, blocks = "user", _said(turn, pixels)
     for at in look.marked:
         blocks[at]["cache_control"] = dict(CACHE_CONTROL[look.cache_control])
     return {"role": role, "content": blocks}
 
 
-def _said(turn: Rows) -> list[dict[str, Json]]:
-    results = [_result(row) for row in turn if isinstance(row, ToolRow)]
-    texts = [_text(said(row.parts, NO_TEXT)) for row in turn if isinstance(row, UserRow)]
+def _said(turn: Rows, pixels: Pixels) -> list[dict[str, Json]]:
+    """Results, then rows with images, each before its line, then what has none: a model reads a
+    question best behind the image that it is about.
+    """
+    results = [_result(row, pixels) for row in turn if isinstance(row, ToolRow)]
+    rows = sorted(
+        (row for row in turn if isinstance(row, UserRow)), key=lambda row: not images_of(row.parts)
+    )
+    texts = [
+        block
+        for row in rows
+        for block in (*_images(row.parts, pixels), _text(said(row.parts, NO_TEXT)))
+    ]
     return [*results, *texts]
 
 
-def _result(row: ToolRow) -> dict[str, Json]:
+def _images(parts: Sequence[UserPart], pixels: Pixels) -> list[dict[str, Json]]:
+    return [
+        {
+            "type": "image",
+            "source": {
+                "type": "base64",
+                "media_type": image.mime,
+                "data": base64_of(image, pixels),
+            },
+        }
+        for image in images_of(parts)
+    ]
+
+
+def _result(row: ToolRow, pixels: Pixels) -> dict[str, Json]:
+    text, images = said(row.parts, NO_OUTPUT), _images(row.parts, pixels)
     block = {
         "type": "tool_result",
         "tool_use_id": row.call_id,
-        "content": said(row.parts, NO_OUTPUT),
+        "content": [*images, _text(text)] if images else text,
     }
     return {**block, "is_error": True} if row.is_error else block
 

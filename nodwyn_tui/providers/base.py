@@ -9,6 +9,7 @@ from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import Json, Request
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.body import body_bytes
+from nodwyn_tui.providers.images import Pixels, no_pixels
 
 Framing = Literal["sse", "ndjson"]
 
@@ -103,7 +104,8 @@ class Decoder(Protocol):
 
 
 class Dialect(Protocol):
-    """A wire protocol. Pure: the same arguments give the same bytes.
+    """A wire protocol. Pure: the same arguments give the same bytes. `pixels` gives an image's file
+    by its digest, and is asked for those of the request alone.
 
     `remedy` names the setting that a refused request points at, '' where it points at none.
     """
@@ -111,7 +113,13 @@ class Dialect(Protocol):
     name: str
     framing: Framing
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest: ...
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest: ...
 
     def decoder(self, model: ModelRef) -> Decoder: ...
 

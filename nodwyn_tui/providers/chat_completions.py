@@ -11,10 +11,19 @@ from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, UserRow
 from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
-from nodwyn_tui.providers.body import RowMemo, WireMessage
+from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
 from nodwyn_tui.providers.chat_details import DETAILS
 from nodwyn_tui.providers.chat_stream import ChatDecoder
+from nodwyn_tui.providers.images import (
+    OF_RESULTS,
+    Pixels,
+    chat_parts,
+    images_of,
+    images_of_rows,
+    inserted,
+    no_pixels,
+)
 from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.rows import (
     NO_ANSWER,
@@ -83,9 +92,15 @@ class ChatCompletions:
     framing: Framing = "sse"
 
     def __init__(self) -> None:
-        self._memo = RowMemo()
+        self._memo, self._images = RowMemo(), RowMemo()
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest:
         """The request's body. Messages come last, so that a longer conversation's body begins with
         the bytes of the shorter one's.
         """
@@ -101,7 +116,7 @@ class ChatCompletions:
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
         body = {name: value for name, value in body.items() if name not in server.refused}
-        body["messages"] = self._messages(request, parameters.dialect or "", server, model.origin)
+        body["messages"] = self._messages(request, parameters.dialect or "", model.origin, pixels)
         return WireRequest(path="/chat/completions", body=body, headers=session_headers(parameters))
 
     def decoder(self, model: ModelRef) -> Decoder:
@@ -117,12 +132,14 @@ class ChatCompletions:
         return ""
 
     def _messages(
-        self, request: Request, name: str, server: ServerDialect, origin: str
+        self, request: Request, name: str, origin: str, pixels: Pixels
     ) -> list[WireMessage]:
+        server, shown = dialect_named(name), opened(request.messages)
         system = {"role": "system", "content": request.system}
         rows = self._memo.messages(
-            opened(request.messages), f"{name} {origin}", lambda row: _message(row, server, origin)
+            shown, f"{name} {origin}", lambda row: _message(row, server, origin, pixels)
         )
+        rows = inserted(rows, shown, self._images, lambda batch: _shown(batch, pixels))
         messages = _in_turns(rows) if server.takes_turns else rows
         return [WireMessage(system), *messages] if request.system.strip() else messages
 
@@ -154,10 +171,16 @@ def _caching(parameters: Parameters) -> dict[str, Json]:
     return asks
 
 
-def _message(row: Message, server: ServerDialect, origin: str) -> dict[str, Json]:
+def _shown(batch: Rows, pixels: Pixels) -> dict[str, Json]:
+    return {"role": "user", "content": chat_parts(OF_RESULTS, images_of_rows(batch), pixels)}
+
+
+def _message(row: Message, server: ServerDialect, origin: str, pixels: Pixels) -> dict[str, Json]:
     match row:
         case UserRow():
-            return {"role": "user", "content": said(row.parts, NO_TEXT)}
+            text, images = said(row.parts, NO_TEXT), images_of(row.parts)
+            content = chat_parts(text, images, pixels) if images else text
+            return {"role": "user", "content": content}
         case AssistantRow():
             return _assistant(row, server, origin)
         case _:
@@ -199,13 +222,23 @@ def _in_turns(messages: Sequence[WireMessage]) -> list[WireMessage]:
     for message in messages:
         before = out[-1]["role"] if out else ""
         if message["role"] == before == "user":
-            content = f"{out[-1]['content']}\n\n{message['content']}"
+            content = _joined(out[-1]["content"], message["content"])
             out[-1] = WireMessage(role="user", content=content)
             continue
         if message["role"] == "user" and before == "tool":
             out.append(WireMessage(role="assistant", content=NO_ANSWER))
         out.append(message)
     return out
+
+
+def _joined(one: Json, other: Json) -> Json:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}"
+    return [
+        part
+        for content in (one, other)
+        for part in ([{"type": "text", "text": content}] if isinstance(content, str) else content)
+    ]
 
 
 _TURNS = re.compile(r"roles must alternate|alternate user", re.IGNORECASE)

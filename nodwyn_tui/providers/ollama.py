@@ -17,9 +17,18 @@ from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, User
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Decoder, Frame, Framing, WireRequest
-from nodwyn_tui.providers.body import RowMemo, WireMessage
+from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_object, json_text, wire_name
 from nodwyn_tui.providers.failures import error_in, frame_object, incomplete
+from nodwyn_tui.providers.images import (
+    OF_RESULTS,
+    Pixels,
+    base64_of,
+    images_of,
+    images_of_rows,
+    inserted,
+    no_pixels,
+)
 from nodwyn_tui.providers.pieces import Readable
 from nodwyn_tui.providers.rows import (
     NO_OUTPUT,
@@ -43,9 +52,15 @@ class Ollama:
     framing: Framing = "ndjson"
 
     def __init__(self) -> None:
-        self._memo = RowMemo()
+        self._memo, self._images = RowMemo(), RowMemo()
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest:
         """The request's body, messages last. `num_ctx` is in every one, the small ones too:
         another value would reload the model. `ValueError` if the parameters hold none.
         """
@@ -64,11 +79,16 @@ class Ollama:
         }
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
-        messages = self._memo.messages(opened(request.messages), "", _message)
+        messages = self._messages(opened(request.messages), pixels)
         if request.system.strip():
             messages.insert(0, WireMessage(role="system", content=request.system))
         body["messages"] = messages
         return WireRequest(path="/api/chat", body=body, headers=session_headers(parameters, ()))
+
+    def _messages(self, rows: Sequence[Message], pixels: Pixels) -> list[WireMessage]:
+        """A message a row, and one with the images of each batch of results behind it."""
+        messages = self._memo.messages(rows, "", lambda row: _message(row, pixels))
+        return inserted(messages, rows, self._images, lambda batch: _shown(batch, pixels))
 
     def decoder(self, model: ModelRef) -> Decoder:  # noqa: ARG002 - other protocols need it
         """A decoder of one reply."""
@@ -104,10 +124,18 @@ def _keep_alive(text: str) -> str | int:
     return int(sign + digits) if digits.isdecimal() else text
 
 
-def _message(row: Message) -> dict[str, Json]:
+def _shown(batch: Rows, pixels: Pixels) -> dict[str, Json]:
+    images = [base64_of(image, pixels) for image in images_of_rows(batch)]
+    return {"role": "user", "content": OF_RESULTS, "images": images}
+
+
+def _message(row: Message, pixels: Pixels) -> dict[str, Json]:
     match row:
         case UserRow():
-            return {"role": "user", "content": said(row.parts, NO_TEXT)}
+            message: dict[str, Json] = {"role": "user", "content": said(row.parts, NO_TEXT)}
+            if images := images_of(row.parts):
+                message["images"] = [base64_of(image, pixels) for image in images]
+            return message
         case AssistantRow():
             return _assistant(row)
         case _:

@@ -9,6 +9,7 @@ from nodwyn_tui.providers.base import Dialect, Endpoint, Keys, WireRequest
 from nodwyn_tui.providers.catalogue import Catalogue
 from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.exchange import Exchange
+from nodwyn_tui.providers.images import Pixels, no_pixels
 from nodwyn_tui.providers.registry import dialect, standing_headers
 from nodwyn_tui.system.clock import Clock
 
@@ -44,13 +45,25 @@ class Provider:
         )
         self.catalogue = Catalogue(self.client)
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest:
         """What `stream` would send."""
-        return self.dialect.encode(request, model, parameters)
+        return self.dialect.encode(request, model, parameters, pixels)
 
-    def stream(self, request: Request, model: ModelRef, parameters: Parameters) -> Exchange:
+    def stream(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> Exchange:
         """A request that is sent when the exchange is entered; retries are the turn's."""
-        return self.exchange(self.encode(request, model, parameters), model)
+        return self.exchange(self.encode(request, model, parameters, pixels), model)
 
     def exchange(self, wire: WireRequest, model: ModelRef) -> Exchange:
         """The same for a request that is encoded already."""

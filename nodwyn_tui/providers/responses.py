@@ -9,13 +9,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from nodwyn_tui.domain.canonical import plain
 from nodwyn_tui.domain.events import ModelRef, Parameters
-from nodwyn_tui.domain.parts import Call, ReplyPart, Text
+from nodwyn_tui.domain.parts import Call, ReplyPart, Text, UserPart
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, Request, ToolSpec, UserRow
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
 from nodwyn_tui.providers.body import RowMemo, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
 from nodwyn_tui.providers.history import history_marks
+from nodwyn_tui.providers.images import DETAIL, Pixels, data_url, images_of, no_pixels
 from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.response_items import REASONING
 from nodwyn_tui.providers.responses_stream import ResponsesDecoder
@@ -37,7 +38,13 @@ class Responses:
     def __init__(self) -> None:
         self._memo = RowMemo()
 
-    def encode(self, request: Request, model: ModelRef, parameters: Parameters) -> WireRequest:
+    def encode(
+        self,
+        request: Request,
+        model: ModelRef,
+        parameters: Parameters,
+        pixels: Pixels = no_pixels,
+    ) -> WireRequest:
         """The request's body. The conversation comes last, so that a longer one's body begins with
         the bytes of the shorter one's, but for the cache marks, which move along.
         """
@@ -56,7 +63,9 @@ class Responses:
             body["instructions"] = request.system
         rows = opened(request.messages)
         variant = f"{marked} {model.origin}"
-        items = self._memo.items(rows, variant, lambda row: _items(row, model.origin, marked))
+        items = self._memo.items(
+            rows, variant, lambda row: _items(row, model.origin, marked, pixels)
+        )
         if marked:
             _set_marks(
                 items, history_marks(rows, latest_only=parameters.keep_reasoning == "latest")
@@ -123,21 +132,21 @@ def _tool(tool: ToolSpec) -> Json:
     }
 
 
-def _items(row: Message, origin: str, marked: bool) -> Iterator[Mapping[str, Json]]:
+def _items(row: Message, origin: str, marked: bool, pixels: Pixels) -> Iterator[Mapping[str, Json]]:
     """The items of a row. Where marks are asked for, results are lists of parts, marked or not, so
-    that only the mark comes and goes.
+    that only the mark comes and goes; so are results with images.
     """
     match row:
         case UserRow():
-            yield _message("user", said(row.parts, NO_TEXT))
+            yield _message("user", said(row.parts, NO_TEXT), _images(row.parts, pixels))
         case AssistantRow():
             yield from _reply(row.parts, origin)
         case _:
-            text = said(row.parts, NO_OUTPUT)
+            text, images = said(row.parts, NO_OUTPUT), _images(row.parts, pixels)
             yield {
                 "type": "function_call_output",
                 "call_id": row.call_id,
-                "output": [_part(text)] if marked else text,
+                "output": [*images, _part(text)] if marked or images else text,
             }
 
 
@@ -179,8 +188,16 @@ def _answer(text: Text) -> Mapping[str, Json]:
     return {**item, "phase": text.phase} if text.phase else item
 
 
-def _message(role: str, text: str) -> Mapping[str, Json]:
-    return {"type": "message", "role": role, "content": [_part(text)]}
+def _message(role: str, text: str, images: Sequence[Json] = ()) -> Mapping[str, Json]:
+    """The images first: what bears a mark is the text behind them."""
+    return {"type": "message", "role": role, "content": [*images, _part(text)]}
+
+
+def _images(parts: Sequence[UserPart], pixels: Pixels) -> list[Json]:
+    return [
+        {"type": "input_image", "detail": DETAIL, "image_url": data_url(image, pixels)}
+        for image in images_of(parts)
+    ]
 
 
 def _part(text: str) -> Mapping[str, Json]:

@@ -6,13 +6,12 @@ Nothing blank is ever sent: servers refuse it, and a session that holds it would
 from collections.abc import Sequence
 
 from nodwyn_tui.domain.canonical import plain
-from nodwyn_tui.domain.parts import Call, Image, ReplyPart, Text, Thinking, UserPart
+from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking, UserPart
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, ToolSpec, UserRow
 
 NO_OUTPUT = "(no output)"
 NO_TEXT = "(no text)"
 NO_ANSWER = "(no answer)"
-IMAGE_LEFT_OUT = "[image not sent]"
 OPENING = UserRow((Text("(The conversation so far follows.)"),))
 """Stands first where the window begins with a reply, since servers want a user's message (C11)."""
 
@@ -25,8 +24,8 @@ def opened(messages: Sequence[Message]) -> tuple[Message, ...]:
 
 
 def said(parts: Sequence[UserPart], otherwise: str) -> str:
-    """The text of a user's message or a result; an image is a line that says so."""
-    texts = [IMAGE_LEFT_OUT if isinstance(part, Image) else part.text for part in parts]
+    """The text of a user's message or a result. Images go beside it (`images.py`)."""
+    texts = [part.text for part in parts if isinstance(part, Text)]
     return "\n\n".join(text for text in texts if text.strip()) or otherwise
 
 

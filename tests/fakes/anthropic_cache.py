@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tests.fakes.images import counted
 from tests.fakes.prefix_cache import BYTES_A_TOKEN
 
 POSITIONS = 20
@@ -85,7 +86,7 @@ class MarkedCache:
                 asks = [body.get(name) for name in ("thinking", "output_config", "tool_choice")]
                 so_far.update(json.dumps(asks, sort_keys=True).encode())
             bare = {name: value for name, value in block.items() if name != "cache_control"}
-            data = json.dumps([role, bare], sort_keys=True).encode()
+            data = json.dumps(counted([role, bare]), sort_keys=True).encode()
             so_far.update(data)
             size += len(data)
             names.append(so_far.hexdigest())

@@ -14,6 +14,7 @@ from anthropic.types.beta.message_create_params import MessageCreateParams as Be
 from anthropic.types.message_create_params import MessageCreateParams
 from pydantic import ConfigDict, TypeAdapter
 
+from tests.fakes.images import data_problems
 from tests.fakes.sdk_types import type_problems
 
 VERSIONS = ("2023-06-01", "2026-10-21")
@@ -24,8 +25,8 @@ MOST_MARKS = 4
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
-_LARGEST_IMAGE = 5 * 1024 * 1024
-"""Characters of its base64."""
+MOST_BYTES = 32_000_000
+"""Of a request's body."""
 _SAMPLING = ("temperature", "top_p", "top_k")
 
 Block = Mapping[str, Any]
@@ -146,8 +147,7 @@ def _image_problems(messages: Sequence[Message]) -> Iterator[str]:
         data = str(source.get("data", ""))
         if source.get("media_type") not in _IMAGES:
             yield f"image: {source.get('media_type')!r} is not supported"
-        if len(data) > _LARGEST_IMAGE:
-            yield f"image exceeds 5 MB maximum: {len(data)} bytes > {_LARGEST_IMAGE} bytes"
+        yield from data_problems(data, str(source.get("media_type")))
         if max(_png_size(data)) > side:
             yield f"image dimensions exceed the maximum of {side} pixels"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.fakes.anthropic_cache import MarkedCache
-from tests.fakes.anthropic_rules import BINDING, anthropic_problems
+from tests.fakes.anthropic_rules import BINDING, MOST_BYTES, anthropic_problems
 from tests.fakes.anthropic_thinking import Chain, Signatures, seen_by_model
 from tests.fakes.prefix_cache import BYTES_A_TOKEN
 from tests.fakes.script import Item, Say, Script, ScriptedCall
@@ -79,6 +79,9 @@ class AnthropicServer(FakeServer):
         body = request.body
         if refused := self._unauthorised(request):
             return refused
+        if len(request.content) > MOST_BYTES:
+            self.violations.append("request_too_large")
+            return _error(413, "request_too_large", "Request exceeds the maximum size")
         problems = [*anthropic_problems(body, request.headers), *self._model_problems(body)]
         verdict = self.signatures.check(body, self.model) if not problems else None
         if verdict:

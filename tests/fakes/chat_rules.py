@@ -9,6 +9,7 @@ from typing import Any, Literal
 from openai.types.chat.completion_create_params import CompletionCreateParams
 from pydantic import ConfigDict, TypeAdapter
 
+from tests.fakes.images import url_problems
 from tests.fakes.pairing import order_problems, pairing_problems
 from tests.fakes.sdk_types import type_problems
 
@@ -143,6 +144,8 @@ def _content_problems(content: Any, *, has_calls: bool) -> Iterator[str]:
     if not texts:
         yield "content: empty"
     for part in texts:
+        if part.get("type") == "image_url":
+            yield from url_problems((part.get("image_url") or {}).get("url"))
         if part.get("type") == "text" and not str(part.get("text") or "").strip():
             yield "content: text must not be blank"
 

@@ -7,6 +7,7 @@ from typing import Any
 from ollama import Message, Options, Tool
 from pydantic import ValidationError
 
+from tests.fakes.images import data_problems
 from tests.fakes.pairing import order_problems, pairing_problems
 
 _FIELDS = {"model", "messages", "stream", "format", "keep_alive", "tools", "options", "think"} | {
@@ -61,6 +62,8 @@ def _message_problems(message: Mapping[str, Any]) -> Iterator[str]:
         Message.model_validate({k: v for k, v in message.items() if k != "images"})
     except ValidationError as error:
         yield f"{'.'.join(map(str, error.errors()[0]['loc']))}: {error.errors()[0]['msg']}"
+    for image in message.get("images") or []:
+        yield from data_problems(image)
     content = message.get("content")
     stands_alone = not (message.get("tool_calls") or message.get("images"))
     if not str(content or "").strip() and (stands_alone or content is not None):

@@ -157,6 +157,9 @@ class OllamaServer(FakeServer):
             return 400, {"error": f'"{name}" does not support thinking'}
         if body.get("tools") and "tools" not in self.capabilities:
             return 400, {"error": f"{name} does not support tools"}
+        images = any(message.get("images") for message in body["messages"])
+        if images and "vision" not in self.capabilities:
+            return 500, {"error": "this model is missing data required for image input"}
         return None
 
     def _show(self, body: Any) -> tuple[int, Any]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tests.fakes.images import counted
+
 CacheKind = Literal["slot", "blocks", "off"]
 BYTES_A_TOKEN = 4
 THINKING = ("thinking", "reasoning", "reasoning_content")
@@ -71,7 +73,7 @@ def overflow(tokens: int, limit: int) -> dict[str, Any]:
 def prompt_bytes(body: Mapping[str, Any]) -> bytes:
     """The prompt in the order that servers render it: tools, then message after message."""
     messages: Sequence[Any] = body.get("messages") or []
-    pieces = [body.get("tools") or [], *messages]
+    pieces = [body.get("tools") or [], *counted(messages)]
     return b"\n".join(json.dumps(piece, sort_keys=True).encode() for piece in pieces)
 
 

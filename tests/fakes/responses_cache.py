@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from tests.fakes.images import counted
 from tests.fakes.prefix_cache import BYTES_A_TOKEN, PrefixCache
 from tests.fakes.responses_rules import breakpoints, without_breakpoints
 
@@ -51,7 +52,7 @@ class ReplicaCache:
         return Read(counted.prompt, counted.cached if self._kind == "blocks" else 0)
 
     def _marked(self, pieces: Sequence[Any], marks: list[int], entries: dict[str, None]) -> Read:
-        written = [json.dumps(piece, sort_keys=True).encode() for piece in pieces]
+        written = [json.dumps(counted(piece), sort_keys=True).encode() for piece in pieces]
         ends = [sum(map(len, written[:n])) // BYTES_A_TOKEN for n in range(len(written) + 1)]
         names = [_name(b"\n".join(written[:n])) for n in range(len(written) + 1)]
         latest = list(entries)[-LATEST:]

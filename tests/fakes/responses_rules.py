@@ -14,6 +14,7 @@ from openai.types.responses.response_input_param import FunctionCallOutput, Item
 from openai.types.responses.response_reasoning_item_param import ResponseReasoningItemParam
 from pydantic import ConfigDict, TypeAdapter
 
+from tests.fakes.images import url_problems
 from tests.fakes.sdk_types import type_problems
 
 Item = Mapping[str, Any]
@@ -214,6 +215,10 @@ def text_of(item: Item) -> str:
 
 
 def _item_problems(item: Item) -> Iterator[str]:
+    content = item.get("content", item.get("output"))
+    for part in content if isinstance(content, list) else []:
+        if part.get("type") == "input_image":
+            yield from url_problems(part.get("image_url"))
     match item.get("type"):
         case "message" | "function_call_output" if not text_of(item).strip():
             yield "text must not be blank"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinking
+from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, UserRow
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.anthropic import BINDING_BETA, Anthropic
@@ -139,7 +139,6 @@ BLANK = [
     pytest.param(AssistantRow((Text("  \n"),)), "(no answer)", id="a blank answer"),
     pytest.param(AssistantRow((Thinking("hm"),)), "(no answer)", id="thinking alone"),
     pytest.param(UserRow((Text(" "),)), "(no text)", id="a blank message"),
-    pytest.param(UserRow((Image("ab", "image/png", 1, 1),)), "[image not sent]", id="a picture"),
 ]
 
 

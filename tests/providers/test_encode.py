@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nodwyn_tui.domain.events import Parameters
-from nodwyn_tui.domain.parts import Block, Call, Image, Text, Thinking
+from nodwyn_tui.domain.parts import Block, Call, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, UserRow
 from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.base import Dialect, WireRequest
@@ -137,7 +137,6 @@ BLANK = [
     pytest.param(AssistantRow((Text("  \n"),)), "(no answer)", id="a blank answer"),
     pytest.param(AssistantRow((Thinking("hm"),)), "(no answer)", id="thinking alone"),
     pytest.param(UserRow((Text(" "),)), "(no text)", id="a blank message"),
-    pytest.param(UserRow((Image("ab", "image/png", 1, 1),)), "[image not sent]", id="a picture"),
 ]
 
 

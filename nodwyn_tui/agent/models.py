@@ -1,6 +1,7 @@
 """From the person's choice of a model to a target that can be asked."""
 
 import asyncio
+import copy
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -100,6 +101,12 @@ class Models:
         self.connector = replace(self.connector, loaded=self.loaded)
         self.connector.hold(*self.connector.credentials.held(self.loaded.servers.values()))
         return self.loaded
+
+    def by(self, loaded: Loaded) -> "Models":
+        """The same by other settings, such as those that are not saved yet."""
+        other = copy.copy(self)
+        other.loaded, other.connector = loaded, replace(self.connector, loaded=loaded)
+        return other
 
     @property
     def led(self) -> bool:

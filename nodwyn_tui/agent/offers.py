@@ -37,8 +37,8 @@ class Offers:
 
 async def offers(models: Models, servers: Sequence[str]) -> Offers:
     """The person's entries, then whatever `servers` list, all asked at once."""
-    entries = [_configured(models, name) for name in models.loaded.settings.models]
-    listings = [_listed(models, server) for server in servers]
+    entries = [configured(models, name) for name in models.loaded.settings.models]
+    listings = [listed(models, server) for server in servers]
     found, failures = list[Offer](), list[str]()
     for answer in await asyncio.gather(*entries, *listings):
         found += answer.models
@@ -46,7 +46,7 @@ async def offers(models: Models, servers: Sequence[str]) -> Offers:
     return Offers(tuple(found), tuple(dict.fromkeys(failures)))
 
 
-async def _configured(models: Models, name: str) -> Offers:
+async def configured(models: Models, name: str) -> Offers:
     """An entry; where its server does not answer, what is known without it."""
     loaded = models.loaded
     choice = choose_model(loaded, models.environment, name)
@@ -56,6 +56,7 @@ async def _configured(models: Models, name: str) -> Offers:
         provider = await models.connector.provider(choice.server_name, choice.server)
         try:
             facts = await provider.catalogue.facts(choice.model.model)
+            models.note(choice.server_name, choice.server, choice.model.model, facts)
         finally:
             await provider.aclose()
     except (ConfigError, ProviderError) as error:
@@ -63,7 +64,8 @@ async def _configured(models: Models, name: str) -> Offers:
     return Offers((_offer(models, choice, facts, configured=True),), failures)
 
 
-async def _listed(models: Models, server: str) -> Offers:
+async def listed(models: Models, server: str) -> Offers:
+    """What one server lists, or why it does not."""
     answer = await models.offered(server)
     if isinstance(answer, str):
         return Offers((), (answer,))

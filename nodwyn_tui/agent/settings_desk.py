@@ -4,10 +4,12 @@ What the file may hold is `config`'s to say, and what the rows say `settings.py`
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any
 
 from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.model_desk import ModelDesk
+from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.renewal import Renewal
@@ -18,6 +20,7 @@ from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.changes import Change, overtaken
 from nodwyn_tui.config.described import described
 from nodwyn_tui.config.files import parse, read_text
+from nodwyn_tui.config.own_keys import OwnKeys
 from nodwyn_tui.config.problems import dotted
 from nodwyn_tui.config.saving import save_changes
 from nodwyn_tui.domain.canonical import sha256
@@ -27,6 +30,8 @@ from nodwyn_tui.window.entries import fixed_tokens
 
 REMEMBERED = 64
 """Versions of the file that a change can have been made on."""
+
+UNKNOWN_SERVER = "no server is called {server!r}: save it first, then its key"
 
 
 class Overtaken(Exception):
@@ -43,9 +48,14 @@ class SettingsDesk:
     def __init__(
         self, household: Household, session: Callable[[], Session | None], emit: Emit
     ) -> None:
-        self._home, self._session, self._emit = household, session, emit
+        self._home, self._emit = household, emit
+        self._renewal = Renewal(household, session, emit, self._begin)
         self._file = household.loaded.file
         self._texts: dict[str, str] = {}
+        self._tasks = set[asyncio.Task[None]]()
+        self._changes: tuple[Change, ...] = ()
+        self._told: up.SettingsShown | None = None
+        self._servers = ModelDesk(self._models, household.rooms, emit, self._begin)
         self._prefix = 0
 
     async def do(self, command: up.SettingsCommand) -> None:
@@ -55,17 +65,41 @@ class SettingsDesk:
                 self.show(command.changes)
             case up.SaveSettings():
                 await self.save(command)
-            case _:
-                raise AssertionError(command)
+            case up.SetCredential():
+                self._begin(self._set_credential(command))
+            case up.TestModel():
+                self._servers.try_out(command)
+            case up.StopTrial():
+                self._servers.stop()
+            case up.ListServerModels():
+                self._servers.list_models(command.server)
 
     def show(self, changes: Sequence[up.SettingChange]) -> None:
         """Tells the file as it would be with the changes."""
         self._tell(changes_of(changes), {})
+        self._servers.learn(self._home.models, self._tell_news)
+
+    def _tell_news(self) -> None:
+        """Tells the same again, where a server knew something."""
+        shown = self._shown(self._changes, {})
+        if shown != self._told:
+            self._told = shown
+            self._emit(shown)
+
+    def _models(self) -> Models:
+        """Those by the settings as they would be with the changes shown last."""
+        models = self._home.models
+        if not self._changes:
+            return models
+        try:
+            values = parse(read_text(self._file), self._file)
+        except ConfigError:  # which the settings shown have told
+            return models
+        return models.by(self._unsaved(values, self._changes).loaded)
 
     async def save(self, wanted: up.SaveSettings) -> None:
         """Writes the changes, all or none, and tells what came of it."""
         changes = changes_of(wanted.changes)
-        before = self._home.loaded.settings
         try:
             text = await asyncio.to_thread(
                 save_changes, self._file, lambda values: self._plan(values, changes, wanted)
@@ -81,13 +115,50 @@ class SettingsDesk:
             self._emit(up.SettingsRefused(reason=str(error)))
             return
         later = _later(changes)
-        later += await Renewal(self._home, self._session(), self._emit).take(before)
+        later += self._renewal.take()
         self._emit(
             up.SettingsSaved(
                 version=self._remember(text), count=len(wanted.changes), later=tuple(later)
             )
         )
         self._tell((), {})
+
+    async def close(self) -> None:
+        """Ends what goes on beside."""
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Something that may take long, beside everything else."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _set_credential(self, wanted: up.SetCredential) -> None:
+        """Keeps or forgets a server's key; it is told as where it is, never as what it is."""
+        models, name = self._home.models, wanted.server
+        server = models.loaded.servers.get(name)
+        if server is None:
+            self._emit(up.CredentialKept(server=name, error=UNKNOWN_SERVER.format(server=name)))
+            return
+        models.connector.hold(wanted.key.strip())
+        keys = OwnKeys(self._file, models.connector.credentials.keychain)
+        try:
+            if wanted.key:
+                place = await asyncio.to_thread(
+                    keys.keep, name, server.credential, wanted.kept_in, wanted.key
+                )
+            else:
+                await asyncio.to_thread(keys.forget, name, server.credential)
+                place = ""
+        except (ConfigError, StoreError) as error:
+            self._emit(up.CredentialKept(server=name, error=str(error)))
+            return
+        self._renewal.take(new_key=name)
+        self._emit(up.CredentialKept(server=name, place=place))
 
     def _plan(
         self, values: Mapping[str, Any], changes: Sequence[Change], wanted: up.SaveSettings
@@ -105,7 +176,12 @@ class SettingsDesk:
         would_be.check(as_is.loaded)
         return would_be.changes
 
-    def _tell(self, changes: Sequence[Change], theirs: Mapping[KeyPath, Any]) -> None:
+    def _tell(self, changes: tuple[Change, ...], theirs: Mapping[KeyPath, Any]) -> None:
+        self._changes = changes
+        self._told = self._shown(changes, theirs)
+        self._emit(self._told)
+
+    def _shown(self, changes: Sequence[Change], theirs: Mapping[KeyPath, Any]) -> up.SettingsShown:
         problems: tuple[str, ...] = ()
         version, values = "", dict[str, Any]()
         try:
@@ -122,14 +198,12 @@ class SettingsDesk:
             theirs=theirs,
         )
         groups = shown.groups()
-        self._emit(
-            up.SettingsShown(
-                file=str(self._file),
-                version=version,
-                groups=groups,
-                problems=(*problems, *shown.problems()),
-                unsaved=len(changes),
-            )
+        return up.SettingsShown(
+            file=str(self._file),
+            version=version,
+            groups=groups,
+            problems=(*problems, *shown.problems()),
+            unsaved=len(changes),
         )
 
     def _unsaved(self, values: Mapping[str, Any], changes: Sequence[Change]) -> Unsaved:

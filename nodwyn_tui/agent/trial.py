@@ -1,7 +1,7 @@
 """Trying a model out as a session would ask it, and what that will cost (PRV-12)."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -83,9 +83,11 @@ def planned(target: Target, tools: Sequence[ToolSpec], now: datetime) -> Planned
     )
 
 
-async def tried(target: Target, plan: Planned) -> Outcomes:
-    """Sends it."""
-    return await probe.probe(target.provider, target.ref, target.parameters, plan.trial)
+async def tried(
+    target: Target, plan: Planned, watch: Callable[[Outcomes], None] = lambda _: None
+) -> Outcomes:
+    """Sends it; `watch` is told what is known after each reply."""
+    return await probe.probe(target.provider, target.ref, target.parameters, plan.trial, watch)
 
 
 def cost(target: Target, outcomes: Outcomes, now: datetime) -> float | None:

@@ -108,7 +108,7 @@ class Worker:
                 self._of_the_prompt(command)
             case setup.FindWays() | setup.ChooseModel() | setup.PullModel() | setup.StopPull():
                 await self._set_up(command)
-            case settings.ShowSettings() | settings.SaveSettings():
+            case _ if isinstance(command, settings.SettingsCommand):
                 await self._desk.do(command)
             case _:
                 await self._in_session(command)
@@ -300,3 +300,5 @@ class Worker:
             self._closing.push_async_callback(self._first_run.close)
             if self._session is not None:
                 self._closing.push_async_callback(self._session.close)
+            if self._settings is not None:
+                self._closing.push_async_callback(self._settings.close)

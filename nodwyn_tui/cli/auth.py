@@ -11,10 +11,8 @@ from typing import Literal
 from nodwyn_tui.agent.connecting import Connector
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.configured import Configured, config_option, configured
-from nodwyn_tui.config.credentials import OAUTH, clean_key
-from nodwyn_tui.config.files import parse, read_text
+from nodwyn_tui.config.credentials import OAUTH
 from nodwyn_tui.config.keychain import KEPT_IN, own_place
-from nodwyn_tui.config.saving import remove_value, set_value
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import ConfigError, UsageError
 from nodwyn_tui.providers.oauth import kept, tokens_of
@@ -128,30 +126,12 @@ def _signed_in(found: Configured, name: str, credential: str) -> Standing:
 def _set(found: Configured, name: str, kept: str) -> None:
     """Keeps the key, and names its place in the settings; those alone change (C74)."""
     found.server(name)
-    key = clean_key(output.secret(f"Key of {name}: "), "what was given")
-    if not key:
+    credential = found.server(name).credential
+    given = output.secret(f"Key of {name}: ")
+    if not given.strip():
         raise UsageError("no key was given; nothing was changed")
-    place = own_place(kept, name)
-    _keep(found, name, place, key, place)
+    place = found.own_keys.keep(name, credential, kept, given)
     output.tell(f"the key of {name} is kept as {place}, which {found.file} names")
-
-
-def _keep(found: Configured, name: str, place: str, secret: str, credential: str) -> None:
-    """Both, or neither where the settings cannot be saved. What was kept for it elsewhere before
-    goes.
-    """
-    keychain = found.credentials.keychain
-    was_there = bool(keychain.read(place))
-    keychain.keep(place, secret)
-    try:
-        set_value(found.file, ("servers", name, "credential"), credential)
-    except ConfigError:
-        if not was_there:
-            keychain.forget(place)
-        raise
-    before = _own_places(name).get(found.server(name).credential, place)
-    if before != place:
-        keychain.forget(before)
 
 
 async def _sign_in(found: Configured, name: str, kept_in: str) -> None:
@@ -179,39 +159,21 @@ async def _sign_in(found: Configured, name: str, kept_in: str) -> None:
     tokens = await sign_in(
         grant, server.oauth.authorize_url, server.oauth.redirect_uri, connector.clock, show
     )
-    _keep(found, name, place, kept(tokens), f"{OAUTH}{place}")
+    found.own_keys.put(name, server.credential, place, kept(tokens), f"{OAUTH}{place}")
     scopes = f" for {' '.join(tokens.scopes)}" if tokens.scopes else ""
     output.tell(f"signed in to {name}{scopes}; {found.file} names where that is kept")
 
 
 def _remove(found: Configured, name: str) -> None:
-    """Forgets what this program keeps, and takes the place's name out of the settings. What the
-    person keeps elsewhere is theirs.
-    """
+    """Forgets what this program keeps; what the person keeps elsewhere is theirs."""
     credential = found.server(name).credential
-    own = _own_places(name).get(credential, "")
-    gone = bool(own) and found.credentials.keychain.forget(own)
-    _take_out(found, name)
+    gone = found.own_keys.forget(name, credential)
     if gone:
         output.tell(f"the key of {name} is gone")
-    elif own:
+    elif found.own_keys.is_own(name, credential):
         output.tell(f"no key of {name} was kept")
     elif credential:
         kind = credential.partition(":")[0]
         output.tell(f"{name} has its key elsewhere ({kind}:…), where it is still")
     else:
         output.tell(f"{name} had no key")
-
-
-def _own_places(name: str) -> dict[str, str]:
-    """Where this program keeps what belongs to a server, by the credential that names it."""
-    places = {own_place(kind, name): own_place(kind, name) for kind in KEPT_IN}
-    tokens = (own_place(kind, f"{name}.tokens") for kind in KEPT_IN)
-    return places | {f"{OAUTH}{place}": place for place in tokens}
-
-
-def _take_out(found: Configured, name: str) -> None:
-    """The setting, and an entry that says nothing else with it."""
-    entry = parse(read_text(found.file), found.file).get("servers", {}).get(name, {})
-    only = set(entry) == {"credential"}
-    remove_value(found.file, ("servers", name) if only else ("servers", name, "credential"))

@@ -9,6 +9,7 @@ from nodwyn_tui.cli import output
 from nodwyn_tui.config.credentials import Credentials
 from nodwyn_tui.config.environment import Environment, read_environment
 from nodwyn_tui.config.files import Loaded, load_settings
+from nodwyn_tui.config.own_keys import OwnKeys
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.config.schema import ServerSettings
 from nodwyn_tui.errors import UsageError
@@ -27,6 +28,11 @@ class Configured:
     def file(self) -> Path:
         """Where the settings are saved."""
         return self.loaded.file
+
+    @property
+    def own_keys(self) -> OwnKeys:
+        """The keys that this program keeps itself."""
+        return OwnKeys(self.file, self.credentials.keychain)
 
     def server(self, name: str) -> ServerSettings:
         """A server's settings; `UsageError` for one that is not there."""

@@ -2,7 +2,7 @@
 what came of it (PRV-12). Nothing of it is kept.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -113,17 +113,23 @@ def padding(tokens: int, nonce: str) -> str:
 
 
 async def probe(
-    provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
+    provider: Provider,
+    model: ModelRef,
+    parameters: Parameters,
+    trial: Trial,
+    watch: Callable[[Outcomes], None] = lambda _: None,
 ) -> Outcomes:
     """Sends both requests, and then the picture by itself, so that its refusal spoils nothing.
-    Nothing is asked twice; a refusal is an outcome.
+    Nothing is asked twice; a refusal is an outcome. `watch` is told what is known in between.
     """
     replies: list[Reply] = []
     request = trial.first
     try:
         replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
+        watch(Outcomes(trial=trial, replies=tuple(replies)))
         request = trial.second(replies[0], parameters)
         replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
+        watch(Outcomes(trial=trial, replies=tuple(replies)))
     except ProviderError as error:
         return Outcomes(trial=trial, replies=tuple(replies), refusal=error)
     seen = None if trial.sees is False else await _seen(provider, model, parameters, trial)

@@ -3,23 +3,17 @@
 import json
 import secrets
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from nodwyn_tui.link.settings import (
-    SaveSettings,
-    Setting,
-    SettingChange,
-    SettingsGroup,
     SettingsRefused,
     SettingsSaved,
     SettingsShown,
-    ShowSettings,
 )
 from tests.agent.rig import Rig
+from tests.agent.setting_front import Settings, changed, group, row
 
 CASES = Path(__file__).parents[1] / "cases" / "files"
 NAMES: list[str] = [*json.loads((CASES / "C73_names.json").read_text(encoding="utf-8")), ""]
@@ -43,50 +37,6 @@ price = { input = 2.0, tiers = [{ above = 1000, input = 4.0 }] }
 server = "anthropic"
 model = "claude-x"
 """
-
-
-def changed(*path: str, to: str | None) -> SettingChange:
-    return SettingChange(path=path, value=to)
-
-
-def group(shown: SettingsShown, kind: str, name: str = "") -> SettingsGroup:
-    return next(each for each in shown.groups if (each.kind, each.name) == (kind, name))
-
-
-def row(shown: SettingsShown, *path: str) -> Setting:
-    return next(row for group in shown.groups for row in group.rows if row.path == path)
-
-
-class Settings:
-    """A front's half of the settings."""
-
-    def __init__(self, rig: Rig) -> None:
-        self.rig = rig
-
-    @property
-    def file(self) -> Path:
-        return self.rig.home / "config.toml"
-
-    @property
-    def values(self) -> Mapping[str, Any]:
-        return tomllib.loads(self.file.read_text(encoding="utf-8"))
-
-    async def show(self, *changes: SettingChange) -> SettingsShown:
-        self.rig.tell(ShowSettings(changes=changes))
-        return await self.rig.until(SettingsShown)
-
-    async def save(
-        self, shown: SettingsShown, *changes: SettingChange, over: bool = False
-    ) -> SettingsSaved | SettingsRefused | SettingsShown:
-        self.rig.tell(SaveSettings(changes=changes, version=shown.version, over=over))
-        kinds = (SettingsSaved, SettingsRefused, SettingsShown)
-        answer = await self.rig.until(object, lambda event: isinstance(event, kinds))
-        assert isinstance(answer, kinds)
-        if isinstance(answer, SettingsSaved):
-            after = await self.rig.until(SettingsShown)
-            assert after.version == answer.version
-            assert after.unsaved == 0
-        return answer
 
 
 @pytest.fixture

@@ -1,0 +1,148 @@
+"""What was saved is taken over by the session that is open (TUI-5, ENG-8)."""
+
+import threading
+import tomllib
+
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
+from nodwyn_tui.link.settings import SettingsSaved
+from tests.agent.rig import Rig, messages
+from tests.agent.setting_front import Settings, changed, row
+from tests.fakes.chat_server import ChatServer
+from tests.fakes.ollama_server import OllamaServer
+from tests.fakes.script import call, say
+
+
+async def efforts(rig: Rig) -> list[str | None]:
+    return [request.parameters.effort for request in rig.of(ev.LlmRequest)]
+
+
+async def test_a_changed_parameter_counts_from_the_next_request(rig: Rig) -> None:
+    """Recorded where it is sent; the prompt before it stays what it was."""
+    settings = Settings(rig)
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server, effort="low")
+        await rig.open()
+        await rig.ask()
+        saved = await settings.save(
+            await settings.show(), changed("models", "m", "effort", to="high")
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert saved.later == ()
+        await rig.until(up.MeterChanged)
+        assert (await rig.ask()).why == "done"
+        assert server.violations == []
+        assert messages(server, 1)[: len(messages(server, 0))] == messages(server, 0)
+    assert await efforts(rig) == ["low", "high"]
+
+
+async def test_in_mid_run_it_waits_for_the_end(rig: Rig) -> None:
+    """The run goes on as it began, and is followed by what was saved, with its recipe."""
+    settings = Settings(rig)
+    gate = threading.Event()
+    script = [call("fs-list", {}, gate=gate), say("done"), say("again")]
+    with ChatServer(script) as server:
+        rig.configure(server, effort="low")
+        await rig.open()
+        rig.tell(commands.Send(text="go"))
+        await rig.until(up.RequestSent)
+        shown = await settings.show()
+        saved = await settings.save(
+            shown,
+            changed("models", "m", "effort", to="high"),
+            changed("models", "m", "strategy", to="compact"),
+            changed("window", "task_header", to="Do this:"),
+            changed("limits", "max_steps", to="50"),
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert saved.later == (
+            "window.task_header: from the next session",
+            "limits: from the next run on",
+            "m: once this run has ended",
+        )
+        gate.set()
+        assert (await rig.until(up.RunEnded)).why == "done"
+        await rig.until(up.ModelChanged)
+        assert (await rig.ask()).why == "done"
+        assert server.violations == []
+    assert await efforts(rig) == ["low", "low", "high"]
+    (recipe,) = rig.of(ev.SessionRecipe)
+    assert recipe.recipe.strategy == "compact"
+    started = rig.of(ev.SessionStart)[0].recipe
+    assert recipe.recipe.task_header == started.task_header
+
+
+async def test_approvals_and_models_count_at_once(rig: Rig) -> None:
+    """A call that waits and is allowed by what was saved goes on (C10); a new model is there."""
+    settings = Settings(rig)
+    script = [call("shell", {"command": "echo hello"}), say("done"), say("two")]
+    with ChatServer(script) as server:
+        rig.configure(server)
+        await rig.open()
+        rig.tell(commands.Send(text="go"))
+        await rig.until(up.ApprovalAsked)
+        saved = await settings.save(
+            await settings.show(),
+            changed("approvals", "allow", to="shell: echo *"),
+            changed("models", "new one", "server", to="fake1"),
+            changed("models", "new one", "model", to=server.model),
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert (await rig.until(up.RunEnded)).why == "done"
+        rig.tell(commands.SwitchModel(model="new one"))
+        assert (await rig.until(up.ModelChanged)).model == "new one"
+        assert (await rig.ask()).text == "two"
+    assert [each.decision for each in rig.of(ev.Approval)] == ["allowed"]
+
+
+async def test_a_session_whose_model_is_taken_out_goes_on(rig: Rig) -> None:
+    settings = Settings(rig)
+    with ChatServer([say("one"), say("two")]) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        shown = await settings.show()
+        assert isinstance(
+            await settings.save(shown, changed("models", "m", to=None)), SettingsSaved
+        )
+        assert settings.values.keys() == {"servers"}
+        assert (await rig.ask()).text == "two"
+
+
+async def test_a_first_model_is_set_up_where_there_is_none(rig: Rig) -> None:
+    """Nothing is configured: a server and a model are added, and answer."""
+    settings = Settings(rig)
+    with ChatServer([say("hello")]) as server:
+        assert (await rig.open()).session == ""
+        saved = await settings.save(
+            await settings.show(),
+            changed("servers", "mine", "provider", to="openai"),
+            changed("servers", "mine", "base_url", to=server.base_url),
+            changed("models", "first", "server", to="mine"),
+            changed("models", "first", "model", to=server.model),
+            changed("model", to="first"),
+        )
+        assert isinstance(saved, SettingsSaved)
+        rig.tell(commands.SwitchModel(model="first"))
+        assert (await rig.until(up.Opened)).model == "first"
+        rig.opened = rig.told(up.Opened)[-1]
+        assert (await rig.ask()).text == "hello"
+    assert tomllib.loads(settings.file.read_text())["model"] == "first"
+
+
+async def test_a_larger_context_is_loaded_from_the_next_request(rig: Rig) -> None:
+    """PRV-7: `num_ctx` is a session's recipe, recorded anew."""
+    settings = Settings(rig)
+    with OllamaServer([say("one"), say("two")]) as server:
+        rig.configure(server, num_ctx=16_384)
+        await rig.open()
+        await rig.ask()
+        shown = await settings.show()
+        assert row(shown, "models", "m", "num_ctx").value == "16384"
+        await settings.save(shown, changed("models", "m", "num_ctx", to="32768"))
+        await rig.until(up.ModelChanged)
+        assert (await rig.ask()).why == "done"
+        assert server.violations == []
+    assert [each.parameters.num_ctx for each in rig.of(ev.LlmRequest)] == [16_384, 32_768]
+    assert [each.recipe.num_ctx for each in rig.of(ev.SessionRecipe)] == [32_768]

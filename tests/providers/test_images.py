@@ -38,7 +38,7 @@ def problems(kind: str, body: dict[str, Any]) -> list[Any]:
         case "ollama":
             return list(ollama_problems(body))
         case "openai":
-            return [*chat_problems(body, "openai"), *chat_problems(body, "vllm")]
+            return [*chat_problems(body, "compatible"), *chat_problems(body, "vllm")]
         case "responses":
             return list(responses_problems(body, {}))
         case _:

@@ -34,6 +34,11 @@ ErrorKind = Literal[
 ]
 
 
+def kind_words(kind: str) -> str:
+    """A kind as a person reads it."""
+    return "connection" if kind == "transport" else kind.replace("_", " ")
+
+
 class NodwynError(Exception):
     """Any failure this program knows; `str()` is one line for the person, with the remedy."""
 
@@ -107,8 +112,9 @@ class ProviderError(NodwynError):
         self.passing = passing
         where = f"{server}: " if server else ""
         code = f" [{status}]" if status else ""
-        what = kind.replace("_", " ")
-        super().__init__(f"{where}{what}{code}: {message}" + (f". {remedy}" if remedy else ""))
+        what = kind_words(kind)
+        words = f"{message.removesuffix('.')}. {remedy}" if remedy else message
+        super().__init__(f"{where}{what}{code}: {words}")
 
 
 class StoreError(NodwynError):

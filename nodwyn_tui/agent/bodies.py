@@ -7,6 +7,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.deltas import Finish
 from nodwyn_tui.domain.parts import Text, Thinking
+from nodwyn_tui.errors import kind_words
 from nodwyn_tui.link import events as up
 
 NO_ANSWER: Mapping[Finish, str] = {
@@ -54,11 +55,12 @@ def _answer(event: ev.LlmResponse) -> str:
 
 def _error_text(event: ev.LlmError) -> str:
     status = f" [{event.status}]" if event.status else ""
-    lines = [f"{event.kind.replace('_', ' ')}{status}: {event.message}"]
+    lines = [f"{kind_words(event.kind)}{status}: {event.message}"]
     if event.remedy:
         lines.append(event.remedy)
     if event.retry_in_s is not None:
-        lines.append(f"asked again after {event.retry_in_s:.0f} s")
+        wait = f"after {event.retry_in_s:.0f} s" if event.retry_in_s else "at once"
+        lines.append(f"asked again {wait}")
     if event.partial:
         lines.append(f"What had come, not kept in the window:\n{event.partial}")
     return "\n".join(lines)

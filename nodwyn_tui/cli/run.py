@@ -232,7 +232,8 @@ class Progress:
             case up.EntryAdded(entry=entry) if entry.kind in ("divider", "note"):
                 self._line(f"· {entry.title or entry.preview}")
             case up.RetryWaiting():
-                self._line(f"· asking again in {event.seconds:.0f} s: {event.reason}")
+                when = f"in {event.seconds:.0f} s" if event.seconds else "now"
+                self._line(f"· asking again {when}: {event.reason}")
             case up.Notice():
                 self._line(f"{event.level}: {event.text}")
             case up.Unsaved(count=count) if count:

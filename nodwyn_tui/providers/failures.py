@@ -31,7 +31,8 @@ REMEDIES: Mapping[ErrorKind, str] = {
     "transport": "Check that the server runs and that its base_url is right",
     "timeout": "Try again, or raise the server's timeouts",
     "cancelled": "Send the message again",
-    "incomplete_stream": "What had come stays on the screen; send the message again",
+    "incomplete_stream": "Send the message again; where it keeps breaking, the server's log or that"
+    " of a proxy says why",
     "server_error": "Try again; the server's own log says more",
 }
 """What the person can do about a kind of error where nothing better is known."""

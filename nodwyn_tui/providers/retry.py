@@ -9,11 +9,14 @@ from nodwyn_tui.errors import ProviderError
 
 TRIES = 4
 """Requests in all, the first one counted."""
+TRIES_WHILE_LOADING = 13
+"""The same of a server that is still loading its model: two minutes and more."""
 
 _PASSING = frozenset({"rate_limit", "overloaded"})
 _FIRST_WAIT_S = 1.0
-_LONGEST_WAIT_S = 30.0
+_LONGEST_WAIT_S = 15.0
 _UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+_LOADING = re.compile(r"loading (?:the )?model|model is (?:still )?loading", re.IGNORECASE)
 _IN_WORDS = re.compile(
     r"(?:try again|retry) (?:in|after) (\d+(?:\.\d+)?) ?(ms|s|m)\b", re.IGNORECASE
 )
@@ -30,7 +33,8 @@ def delay(error: ProviderError, attempt: int, jitter: float) -> float | None:
     if error.kind == "incomplete_stream":
         return 0.0 if attempt == 1 else None
     passes = error.kind in _PASSING if error.passing is None else error.passing
-    if not passes or attempt >= TRIES:
+    loads = error.kind == "overloaded" and _LOADING.search(error.message)
+    if not passes or attempt >= (TRIES_WHILE_LOADING if loads else TRIES):
         return None
     backoff = min(_FIRST_WAIT_S * 2.0 ** (attempt - 1), _LONGEST_WAIT_S)
     spread = backoff * (0.5 + jitter)

@@ -213,6 +213,10 @@ def test_an_error_at_its_server_is_a_line_with_a_remedy() -> None:
         server="cloud"
     )
     assert at_server(bare, server="cloud", remedy="Do this", redact=str).remedy == "Do this"
+    bare.message = "Connection error."
+    assert str(at_server(bare, server="cloud", remedy="Do this", redact=str)).endswith(
+        "Connection error. Do this"
+    )
 
 
 def chat_remedy(body: Any, status: int = 400, **more: Any) -> str:

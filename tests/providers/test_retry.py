@@ -1,5 +1,6 @@
 """C33, PRV-9: what is asked again, after how long, and how often."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import get_args
@@ -73,6 +74,17 @@ def test_the_servers_word_on_asking_again_outranks_the_kind(
     """PRV-9: `x-should-retry`; after so many tries it is given up all the same."""
     assert (delay(error, 1, 0.5) is not None) == again
     assert delay(error, TRIES, 0.5) is None
+
+
+@given(JITTER)
+def test_a_server_that_loads_its_model_is_waited_for(jitter: float) -> None:
+    """PRV-9: minutes, as loading takes them; a server that is busy is given up sooner."""
+    loading = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
+    error = refused(503, json.dumps(loading).encode())
+    waits = [delay(error, attempt, jitter) or 0.0 for attempt in range(1, 40)]
+    assert 60 <= sum(waits) <= 210
+    assert max(waits) <= 23
+    assert delay(refused(503, b'{"error": "server busy"}'), TRIES, jitter) is None
 
 
 @pytest.mark.parametrize("kind", get_args(ErrorKind))

@@ -106,14 +106,15 @@ class ScreenRun:
         from nodwyn_tui.ui.bridge import Bridge
         from nodwyn_tui.ui.messages import Outcome
 
-        clock = SystemClock()
+        clock, environment = SystemClock(), read_environment()
         bridge = Bridge(self._fronts[0], self._command, clock, self._connect)
         self._app = NodwynApp(
             bridge,
             clock,
             listen=self._listen,
             driver_class=driver_for(self._terminal),
-            no_color=read_environment().no_color,
+            no_color=environment.no_color,
+            pictures=environment.pictures,
         )
         outcome = self._app.run()
         if outcome is not None:

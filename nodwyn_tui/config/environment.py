@@ -5,6 +5,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from nodwyn_tui.domain.words import Pictures
+
 KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
     "ollama": ("OLLAMA_API_KEY",),
     "openrouter": ("OPENROUTER_API_KEY",),
@@ -49,6 +51,7 @@ class Environment:
     log_file: str = ""
     no_color: bool = False
     has_desktop: bool = False
+    pictures: Pictures = "halves"
     ollama_url: str = ""
     proxies: Proxies = Proxies()
     ca_file: str = ""
@@ -88,6 +91,7 @@ def environment_of(variables: Mapping[str, str]) -> Environment:
         log_file=variables.get("NODWYN_LOG", ""),
         no_color=bool(variables.get("NO_COLOR")),
         has_desktop=_has_desktop(variables),
+        pictures=_pictures(variables),
         ollama_url=ollama_url(variables.get("OLLAMA_HOST", "")),
         proxies=Proxies(
             http=either("http_proxy"),
@@ -104,6 +108,28 @@ def _has_desktop(variables: Mapping[str, str]) -> bool:
     """Whether a web browser opens in a window, where it does not take the terminal."""
     named = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
     return sys.platform == "darwin" or any(variables.get(name) for name in named)
+
+
+_KITTY = ("xterm-kitty", "xterm-ghostty", "ghostty")
+_SIXEL = ("foot", "mlterm", "contour", "WezTerm", "iTerm.app", "yaft")
+"""Terminals by `TERM` or `TERM_PROGRAM`, of which that is known. Konsole and WezTerm speak Kitty's
+protocol too, but not the part with which a picture stays in its cells.
+"""
+
+
+def _pictures(variables: Mapping[str, str]) -> Pictures:
+    """How pictures are shown, by what the terminal says of itself: to ask it would take keys from
+    the person. A multiplexer lets none through.
+    """
+    term = variables.get("TERM", "")
+    names = {term, term.partition("-")[0], variables.get("TERM_PROGRAM", "")}
+    if variables.get("NO_COLOR") or term == "dumb":
+        return "none"
+    if variables.get("TMUX") or variables.get("STY") or names & {"screen", "tmux"}:
+        return "halves"
+    if variables.get("KITTY_WINDOW_ID") or names & {*_KITTY}:
+        return "kitty"
+    return "sixel" if names & {*_SIXEL} else "halves"
 
 
 def ollama_url(host: str) -> str:

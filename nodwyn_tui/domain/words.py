@@ -1,5 +1,6 @@
-"""Words that the log and the link share. Apart from `events.py`, so that the screen, which knows
-only the words, need not load every kind of log line before its first paint (PERF-1).
+"""Words that floors share, those of the log and the link above all. Apart from `events.py`, so
+that the screen, which knows only the words, need not load every kind of log line before its first
+paint (PERF-1).
 """
 
 from typing import Literal
@@ -9,6 +10,8 @@ Strategy = Literal["trim", "rollover", "compact"]
 WindowAction = Literal[
     "fold", "drop", "drop_step", "drop_exchange", "restore", "restore_exchange", "rewind"
 ]
+Pictures = Literal["kitty", "sixel", "halves", "none"]
+"""How a terminal shows pictures: by Kitty's protocol, as Sixels, as half cells, or not."""
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]
 
 BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")

@@ -7,6 +7,7 @@ from textual.app import App
 from textual.binding import BindingType
 from textual.driver import Driver
 
+from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.messages import Outcome
@@ -30,6 +31,7 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         listen: Callable[[], None] | None = None,
         driver_class: type[Driver] | None = None,
         no_color: bool = False,
+        pictures: Pictures = "halves",
     ) -> None:
         # In its own colours Textual answers NO_COLOR with shades of grey.
         super().__init__(driver_class=driver_class, ansi_color=no_color or None)
@@ -39,7 +41,7 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         # Past the reactive: nothing is there yet that would have to be styled again.
         self.set_reactive(App.theme, DARK.name)
         self.stylesheet.set_variables(self.get_css_variables())
-        self.conversation = Conversation(bridge, clock)
+        self.conversation = Conversation(bridge, clock, pictures)
 
     def get_default_screen(self) -> Conversation:
         """The conversation is all there is at first."""

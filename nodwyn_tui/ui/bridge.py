@@ -33,7 +33,7 @@ class Bridge:
         self._over = False
         """The worker said its last word: `Closed` or `Failed`."""
         self._starts: deque[float] = deque(maxlen=MOST_RESTARTS)
-        self._unconfirmed: list[str] = []
+        self._unconfirmed: list[commands.Send] = []
         self._session = ""
         self._recorded = False
         """The open session has entries on disk, so that it can be resumed."""
@@ -48,7 +48,7 @@ class Bridge:
     def send(self, command: commands.Command) -> None:
         """Tell the worker."""
         if isinstance(command, commands.Send):
-            self._unconfirmed.append(command.text)
+            self._unconfirmed.append(command)
         self._front.send(command)
 
     async def run(self, post: Callable[[news.News], object]) -> None:

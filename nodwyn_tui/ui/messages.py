@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from textual.message import Message
 
+from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import ImageEvent
 from nodwyn_tui.link.settings import SettingsEvent
@@ -134,7 +135,7 @@ class WorkerLost(Message, bubble=False):
     the person had sent and it had not confirmed.
     """
 
-    def __init__(self, *, again: bool, unsent: tuple[str, ...]) -> None:
+    def __init__(self, *, again: bool, unsent: tuple[commands.Send, ...]) -> None:
         self.again, self.unsent = again, unsent
         super().__init__()
 

@@ -9,8 +9,10 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import Attach, AttachRefused
 from nodwyn_tui.link.local import LocalLink
 from nodwyn_tui.ui.app import NodwynApp
 from nodwyn_tui.ui.bridge import Bridge
@@ -49,7 +51,9 @@ class Backend:
     def __init__(self) -> None:
         self.link = LocalLink()
         self.told: list[commands.Command] = []
-        self.answers: dict[type, Callable[[commands.Command], Iterable[up.UpEvent]]] = {}
+        self.answers: dict[type, Callable[[commands.Command], Iterable[up.UpEvent]]] = {
+            Attach: _no_image
+        }
         send = self.link.send
 
         def heard(command: commands.Command) -> None:
@@ -74,10 +78,21 @@ class Backend:
         return [command for command in self.told if isinstance(command, kind)]
 
 
+def _no_image(asked: commands.Command) -> list[up.UpEvent]:
+    assert isinstance(asked, Attach)
+    return [AttachRefused(text=asked.text, reason="there is no such file" if asked.sure else "")]
+
+
 class Stage:
     """The real app on a scripted worker. `workers` are those that follow if the first one dies."""
 
-    def __init__(self, *events: up.UpEvent, workers: int = 0, no_color: bool = False) -> None:
+    def __init__(
+        self,
+        *events: up.UpEvent,
+        workers: int = 0,
+        no_color: bool = False,
+        pictures: Pictures = "halves",
+    ) -> None:
         self.clock = StillClock()
         self.backends = [Backend() for _ in range(1 + workers)]
         self._next = iter(self.backends[1:])
@@ -88,7 +103,7 @@ class Stage:
             self.clock,
             (lambda: next(self._next).link) if workers else None,
         )
-        self.app = NodwynApp(self.bridge, self.clock, no_color=no_color)
+        self.app = NodwynApp(self.bridge, self.clock, no_color=no_color, pictures=pictures)
 
     @property
     def backend(self) -> Backend:

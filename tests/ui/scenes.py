@@ -1,11 +1,14 @@
 """Recorded event sequences: what a worker tells in the situations that the pictures show."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import Attached, ImagesWithheld, WithheldImage
 from tests.ui.backend import OPENED
 
+PICTURE = str(Path(__file__).with_name("login-page.png"))
 METER = up.MeterChanged(
     segments=(
         up.Segment(kind="system", tokens=3_800),
@@ -213,6 +216,28 @@ def unsaved() -> list[up.UpEvent]:
         *conversation()[:-1],
         up.Queued(texts=("And add a test for a base without a separator.", "Then tidy up.")),
         up.Unsaved(count=12, why="No space left on device: /src/app/.nodwyn/sessions"),
+    ]
+
+
+def images(path: str = PICTURE) -> list[up.UpEvent]:
+    """A draft with images, and images that are withheld."""
+    shot = Attached(
+        sha256="1" * 64,
+        name="login-page.png",
+        mime="image/png",
+        width=320,
+        height=180,
+        size=41_200,
+        tokens=1_105,
+        path=path,
+    )
+    photo = replace(shot, sha256="2" * 64, name="board.jpg", width=1500, height=2000, tokens=765)
+    withheld = WithheldImage(sha256="3" * 64, name="plan.png", why="other-host")
+    return [
+        replace(OPENED, draft="Why is the button cut off?", draft_images=(photo, shot)),
+        up.EntriesLoaded(entries=TALK[:4], done=True),
+        METER,
+        ImagesWithheld(host="openrouter.ai", images=(withheld,)),
     ]
 
 

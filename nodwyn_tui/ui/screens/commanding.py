@@ -36,7 +36,9 @@ class Commanding(Configuring):
         return opened is not None and not (opened.model or opened.tour or opened.read_only)
 
     def complete(self, text: str) -> list[Completion]:
-        """The commands that a line which is being typed may become."""
+        """The commands that a line which is being typed may become, or the files of its path."""
+        if paths := self.complete_path(text):
+            return paths
         return [
             Completion(f"/{command.name}", command.help, more=command.needed)
             for command in slash.starting_with(text, tour=self.tour_offered)
@@ -56,14 +58,14 @@ class Commanding(Configuring):
                 self.compact(invocation.argument)
             case "fold" | "drop" | "restore" | "rewind":
                 self.edit(invocation.name)
+            case "image":
+                self.prompt.ask(invocation.argument, sure=True)
             case "settings" | "help" | "tour":
                 self._open(invocation.name)
             case "copy":
                 self._copy_reply()
             case "quit":
                 self.leave()
-            case _:
-                assert_never(invocation.name)
 
     def _open(self, name: Literal["settings", "help", "tour"]) -> None:
         match name:
@@ -80,7 +82,7 @@ class Commanding(Configuring):
         """
         self.notices.clear()
         if isinstance(command, commands.NewSession | commands.StartTour):
-            self.bridge.send(commands.SaveDraft(text=self.prompt.draft))
+            self.save_draft()
         self.bridge.send(command)
 
     def copy(self, text: str) -> None:
@@ -98,7 +100,7 @@ class Commanding(Configuring):
         if self.bridge.lost:
             self.app.exit(Outcome(exit_code=1))
             return
-        self.bridge.send(commands.SaveDraft(text=self.prompt.draft))
+        self.save_draft()
         self.bridge.send(commands.Close())
         self.tell("info", "closes the session…")
         self.set_timer(CLOSE_S, lambda: self.app.exit(Outcome(exit_code=1)))

@@ -8,14 +8,15 @@ from typing import assert_never
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui import messages as news
+from nodwyn_tui.ui.screens.attaching import Attaching
 from nodwyn_tui.ui.screens.compaction_sheet import CompactionSheet
-from nodwyn_tui.ui.screens.stage import QUIET_S, Stage
+from nodwyn_tui.ui.screens.stage import QUIET_S
 from nodwyn_tui.ui.widgets.activity import Doing
 
 UNDO = "undo"
 
 
-class Compacting(Stage):
+class Compacting(Attaching):
     """Shows the sheet while a note is on offer."""
 
     _note_sheet: CompactionSheet | None = None

@@ -5,7 +5,7 @@ from typing import ClassVar, get_args
 
 from textual.binding import Binding, BindingType
 
-from nodwyn_tui.domain.words import Mode
+from nodwyn_tui.domain.words import Mode, Pictures
 from nodwyn_tui.link import commands
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import commands as slash
@@ -39,12 +39,13 @@ class Conversation(Asking):
         Binding("ctrl+end", "scroll('end')", "to its end, and stay there", priority=True),
         Binding("ctrl+t", "tour", "the tour, where no model is set up", priority=True),
         Binding("f1", "help", "this help", priority=True),
+        Binding("f4", "confirm_images", "send withheld images to this host too", priority=True),
         Binding("f2", "details", "more about the latest remark", priority=True),
         Binding("ctrl+c", "copy_or_leave", "copy what is selected; twice: leave", priority=True),
     ]
 
-    def __init__(self, bridge: Bridge, clock: Clock) -> None:
-        super().__init__(bridge, clock, self.complete)
+    def __init__(self, bridge: Bridge, clock: Clock, pictures: Pictures) -> None:
+        super().__init__(bridge, clock, self.complete, pictures)
         self._wanted_mode: Mode | None = None
         """The mode asked for last: from a refused one the next press goes on, not back to it."""
         self._leaves_next = False
@@ -53,6 +54,8 @@ class Conversation(Asking):
         """The keys that matter now, what matters most first."""
         hints: list[Hint] = [("Esc", "stop")] if self.activity.busy else []
         asking = bool(self.transcript.story.questions)
+        if self.prompt.gallery.marked is not None and self.prompt.has_focus:
+            return [("Enter", "see it"), ("Backspace", "remove"), ("←→", "move"), ("F1", "help")]
         if self.prompt.asks_reason:
             return [("Enter", "refuse it"), ("Esc", "back to the question")]
         if self.esc_again:
@@ -67,6 +70,8 @@ class Conversation(Asking):
             hints.insert(0, ("Tab", "answer the question"))
         if self.tour_offered:
             hints.append(("Ctrl+T", "tour"))
+        if self.awaits_confirmation:
+            hints.insert(0, ("F4", "send images"))
         if self.activity.busy:
             hints += [("Enter", "queue"), ("Alt+Enter", "send in")]
         else:
@@ -86,23 +91,27 @@ class Conversation(Asking):
             return
         match slash.read(message.text, tour=self.tour_offered):
             case slash.Invocation() as invocation:
+                self.prompt.attach(message.images)
                 self.invoke(invocation)
             case slash.Unknown(why):
-                self._not_now(message.text, why)
+                self._not_now(message, why)
             case None if self.bridge.lost:
-                self.prompt.put_back([message.text])
+                self.prompt.put_back([message.text], message.images)
                 self.bridge.try_again()
                 self.follow_bridge()
             case None if why_not := self._why_not():
-                self._not_now(message.text, why_not)
+                self._not_now(message, why_not)
             case None:
                 self.notices.clear()
                 self.prompt.remember(message.text)
                 self.transcript.action_scroll_end()
-                self.bridge.send(commands.Send(text=message.text, steer=message.steer))
+                images = tuple(image.sha256 for image in message.images)
+                self.bridge.send(
+                    commands.Send(text=message.text, steer=message.steer, images=images)
+                )
 
     def on_prompt_draft_changed(self, message: Prompt.DraftChanged) -> None:
-        self.bridge.send(commands.SaveDraft(text=message.text))
+        self.bridge.send(commands.SaveDraft(text=message.text, images=message.images))
 
     def on_completing_editor_offered(self, message: Prompt.Offered) -> None:
         self.offers.offer(message.completions, message.chosen)
@@ -200,7 +209,7 @@ class Conversation(Asking):
             )
         return "" if opened.model else "no model is set up yet: /setup picks one, Ctrl+T is a tour"
 
-    def _not_now(self, text: str, why: str) -> None:
+    def _not_now(self, message: Prompt.Submitted, why: str) -> None:
         """What was submitted stands in the prompt again."""
-        self.prompt.put_back([text])
+        self.prompt.put_back([message.text], message.images)
         self.tell("warning", why)

@@ -56,7 +56,7 @@ class Editing(Compacting):
     _messages: Picker | None = None
     _undo: commands.EditWindow | None = None
     """What brings back what was taken out last."""
-    _returned = ""
+    _returned: tuple[str, tuple[str, ...]] = ("", ())
     """What was rewound last, as the prompt holds it until it is edited."""
     _run_ended = float("-inf")
     _esc_timer: Timer | None = None
@@ -69,7 +69,7 @@ class Editing(Compacting):
 
     def on_session_news(self, message: news.SessionNews) -> None:
         if isinstance(message.event, up.Opened):
-            self._undo, self._returned = None, ""
+            self._undo, self._returned = None, ("", ())
 
     def on_transcript_menu_wanted(self, message: Transcript.MenuWanted) -> None:
         self._open_menu(message.entry)
@@ -120,7 +120,7 @@ class Editing(Compacting):
         if self._is_read_only:
             return False
         meant = self.activity.seconds_from_now(0) - self._run_ended > AFTER_A_RUN_S
-        if meant and (not text or text == self._returned):
+        if meant and (not text or self.prompt.written == self._returned):
             self.esc_again = "an earlier message" if text else "edit your last message"
             self._esc_timer = self.set_timer(ESC_AGAIN_S, self._end_esc)
             self.show_hints()
@@ -141,12 +141,13 @@ class Editing(Compacting):
 
     def take_back(self, event: up.Returned) -> None:
         """A message is the person's again."""
-        if self.prompt.text == self._returned:
+        if self.prompt.written == self._returned:
             self.prompt.set_text("")
-        self.prompt.put_back([event.text])
+            self.prompt.gallery.take()
+        self.prompt.put_back([event.text], event.images)
         self.prompt.focus()
         if event.why == "rewound":
-            self._returned = self.prompt.text
+            self._returned = self.prompt.written
             self.tell("info", REWOUND, FOR_GOOD.format(session=self.bridge.session))
 
     @property

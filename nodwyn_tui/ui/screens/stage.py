@@ -11,13 +11,16 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 from textual.widget import Widget
 
+from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.activity import Activity, Doing
+from nodwyn_tui.ui.widgets.chips import Chips
 from nodwyn_tui.ui.widgets.completing import Completer
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
 from nodwyn_tui.ui.widgets.header import Header
@@ -25,6 +28,7 @@ from nodwyn_tui.ui.widgets.meter import EMPTY, Meter
 from nodwyn_tui.ui.widgets.notices import NoticeBar, QueueBar, StandingBar
 from nodwyn_tui.ui.widgets.offers import Offers
 from nodwyn_tui.ui.widgets.opening import Opening
+from nodwyn_tui.ui.widgets.picture import Preview
 from nodwyn_tui.ui.widgets.prompt import Prompt
 from nodwyn_tui.ui.widgets.too_small import LEAST, TooSmall
 from nodwyn_tui.ui.widgets.transcript import Transcript
@@ -42,9 +46,12 @@ class Stage(Screen[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (LEAST[0], "-wide")]  # noqa: RUF012 - Textual's type
     VERTICAL_BREAKPOINTS = [(0, "-flat"), (LEAST[1], "-low"), (LOW, "-high")]  # noqa: RUF012 - too
 
-    def __init__(self, bridge: Bridge, clock: Clock, completer: Completer) -> None:
+    def __init__(
+        self, bridge: Bridge, clock: Clock, completer: Completer, pictures: Pictures
+    ) -> None:
         super().__init__()
         self.bridge = bridge
+        self.pictures = pictures
         self.header = Header(id="header")
         self.transcript = Transcript(Opening(), id="transcript")
         self.standing = StandingBar(id="standing")
@@ -53,6 +60,8 @@ class Stage(Screen[None]):
         self.activity = Activity(clock, id="activity")
         self.meter = Meter(id="meter")
         self.offers = Offers(id="offers")
+        self.preview = Preview(id="preview")
+        self.chips = Chips(id="chips")
         self.prompt = Prompt(
             completer, id="prompt", placeholder="Type a message, or / for the commands"
         )
@@ -74,6 +83,8 @@ class Stage(Screen[None]):
         yield self.activity
         yield self.meter
         yield self.offers
+        yield self.preview
+        yield self.chips
         yield self.prompt
         yield self.footer
         yield TooSmall(id="too-small")
@@ -178,8 +189,8 @@ class Stage(Screen[None]):
                 self.queue.show(texts, running=self.activity.busy)
             case up.Returned():
                 self.take_back(event)
-            case up.NotSent(text=text, reason=reason):
-                self.prompt.put_back([text])
+            case up.NotSent(text=text, reason=reason, images=images):
+                self.prompt.put_back([text], images)
                 self.tell("error", reason)
             case _:
                 assert_never(event)
@@ -237,8 +248,11 @@ class Stage(Screen[None]):
             return
         self._lost = "works" if self.activity.busy else "idle"
         self.activity.end()
+        self.prompt.forget_asked()
         if message.unsent:
-            self.prompt.put_back(message.unsent)
+            digests = [digest for sent in message.unsent for digest in sent.images]
+            images = self.prompt.known(digests)
+            self.prompt.put_back([sent.text for sent in message.unsent], images)
         self.standing.set_worker(
             "it stopped and is being started again from the session's log; your draft is kept"
             if message.again
@@ -294,7 +308,8 @@ class Stage(Screen[None]):
             if opened.read_only
             else ""
         )
-        self.prompt.begin(opened.draft, opened.history)
+        self.standing.set_withheld(ImagesWithheld(host=""))
+        self.prompt.begin(opened.draft, opened.history, opened.draft_images)
         if self._lost:
             stopped = "; what it was doing is stopped, /continue goes on with it"
             self.tell(

@@ -48,7 +48,7 @@ class Editor(TextArea):
         """Start again with a text, its end at the cursor."""
         self.pastes = Pastes()
         text = clean(text)
-        self.load_text(self.pastes.fold(text) if is_large(text) else text)
+        self.load_text(self.folded(text))
         self.move_cursor(self.document.end)
 
     def edit(self, edit: Edit) -> EditResult:
@@ -58,7 +58,21 @@ class Editor(TextArea):
             start = end = self._edge(start, forward=True)
         else:
             start, end = self._edge(start, forward=False), self._edge(end, forward=True)
-        return super().edit(Edit(edit.text, start, end, edit.maintain_selection_offset))
+        result = super().edit(Edit(edit.text, start, end, edit.maintain_selection_offset))
+        self.edited(start, end, result.end_location)
+        return result
+
+    def edited(self, start: Location, end: Location, now: Location) -> None:
+        """What stood from `start` to `end` was replaced, and ends at `now`."""
+
+    def folded(self, text: str) -> str:
+        """A text as it is pasted: what is large is a stand-in."""
+        return self.pastes.fold(text) if is_large(text) else text
+
+    def paste(self, text: str) -> None:
+        """A text in place of what is selected."""
+        result = self.replace(self.folded(text), *self.selection, maintain_selection_offset=False)
+        self.move_cursor(result.end_location)
 
     def get_line(self, line_index: int) -> Text:
         """A line with its stand-ins marked."""
@@ -128,8 +142,5 @@ class Editor(TextArea):
     async def _on_paste(self, event: events.Paste) -> None:
         event.prevent_default()
         event.stop()
-        text = clean(event.text)
-        if text:
-            piece = self.pastes.fold(text) if is_large(text) else text
-            result = self.replace(piece, *self.selection, maintain_selection_offset=False)
-            self.move_cursor(result.end_location)
+        if text := clean(event.text):
+            self.paste(text)

@@ -9,6 +9,7 @@ from textual.message import Message
 from textual.timer import Timer
 
 from nodwyn_tui.link.events import Notice, Unsaved
+from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.ui.widgets.bar import Bar, Row
 from nodwyn_tui.ui.widgets.lines import Span, cut, wrap
 from nodwyn_tui.ui.widgets.visible import one_line
@@ -16,6 +17,15 @@ from nodwyn_tui.ui.widgets.visible import one_line
 _PASSES_S = 8.0
 _MARKS = {"info": ("·", "dim"), "warning": ("!", "warning"), "error": ("✗", "error")}
 _MOST_ROWS = 3
+_MOST_NAMES = 3
+_REASONS = {
+    "other-host": "{names}: not confirmed for {host}; F4 sends what waits there too",
+    "no-vision": "{names}: the model takes no images, so they are not sent",
+    "missing": "{names}: gone from the session's store, so not sent",
+    "changed": "{names}: changed in the session's store, so not sent",
+    "refused": "{names}: {host} refused it, so it is not sent again",
+}
+"""Why an image is withheld, in words."""
 _MORE = Span("  F2 shows more", "dim")
 
 
@@ -74,6 +84,12 @@ class StandingBar(Bar):
         self._unsaved = Unsaved(count=0)
         self._read_only = ""
         self._worker = ""
+        self.withheld = ImagesWithheld(host="")
+
+    def set_withheld(self, withheld: ImagesWithheld) -> None:
+        """Which images the next request goes without."""
+        self.withheld = withheld
+        self.redraw()
 
     def set_unsaved(self, unsaved: Unsaved) -> None:
         """How much the disk has not taken."""
@@ -104,6 +120,8 @@ class StandingBar(Bar):
             yield from _alert("READ ONLY", self._read_only, width, "alert")
         if self._worker:
             yield from _alert("WORKER", self._worker, width, "alert")
+        if self.withheld.images:
+            yield from _alert("IMAGES", _told(self.withheld), width, "alert")
 
 
 class QueueBar(Bar):
@@ -134,12 +152,26 @@ class QueueBar(Bar):
             tails += ["↑ edits it"] * (n == last)
             tail = f"  {' · '.join(tails)}" if tails else ""
             head = Span(" next " if n == first else " " * 6, "accent")
-            body = cut([Span(one_line(self.texts[n]))], width - 7 - len(tail))
+            text = one_line(self.texts[n]) or "images"
+            body = cut([Span(text)], width - 7 - len(tail))
             yield (head, *body, Span(tail, "dim"))
 
     def on_click(self, event: events.Click) -> None:
         event.stop()
         self.post_message(self.Clicked())
+
+
+def _told(withheld: ImagesWithheld) -> str:
+    """Which images do not go, and why, each reason once; what waits for the person comes first."""
+    host = withheld.host or "this host"
+    parts = []
+    for why, words in _REASONS.items():
+        names = [image.name for image in withheld.images if image.why == why]
+        if names:
+            more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+            listed = ", ".join(names[:_MOST_NAMES])
+            parts.append(words.format(names=listed + more, host=host))
+    return "; ".join(parts)
 
 
 def _alert(name: str, text: str, width: int, role: str) -> Iterator[Row]:

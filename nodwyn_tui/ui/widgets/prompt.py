@@ -1,17 +1,21 @@
 """Where the person writes: Enter sends, older messages wait at the upper edge, commands complete,
-and the draft is told as it grows (TUI-7).
+and the draft is told as it grows (TUI-7). Its images are `picturing.py`'s.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
 
-from nodwyn_tui.ui.widgets.completing import Completer, CompletingEditor
+from nodwyn_tui.link.images import Attached
+from nodwyn_tui.ui.widgets.completing import Completer
+from nodwyn_tui.ui.widgets.dropped import could_be_an_image
+from nodwyn_tui.ui.widgets.picturing import Asked, PicturingEditor
 from nodwyn_tui.ui.widgets.recall import Recall
 
 DRAFT_S = 0.5
@@ -20,7 +24,7 @@ _LARGE_DRAFT_S = 5.0
 """A draft that holds a large paste is told less often: it goes down the link whole."""
 
 
-class Prompt(CompletingEditor):
+class Prompt(PicturingEditor):
     """What the person wants goes up as messages."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,12 +46,14 @@ class Prompt(CompletingEditor):
         text: str
         reason: bool
         steer: bool
+        images: tuple[Attached, ...] = ()
 
     @dataclass
     class DraftChanged(Message):
-        """The text as it stands, at most twice a second."""
+        """Text and images as they stand, at most twice a second."""
 
         text: str
+        images: tuple[str, ...]
 
     class Left(Message):
         """The keyboard is wanted in the conversation."""
@@ -69,7 +75,9 @@ class Prompt(CompletingEditor):
         self._aside = ""
         """What was written before a question took its place."""
         self._draft_due: Timer | None = None
-        self._told = ""
+        self._told: tuple[str, tuple[str, ...]] = ("", ())
+        self._enter: bool | None = None
+        """Enter came while it was being asked what was pasted (True: to send into the run)."""
 
     @property
     def draft(self) -> str:
@@ -80,20 +88,32 @@ class Prompt(CompletingEditor):
     def completes(self) -> bool:
         return not (self.asks_reason or self._recall.shows_older)
 
-    def begin(self, draft: str, history: Sequence[str]) -> None:
+    @property
+    def written(self) -> tuple[str, tuple[str, ...]]:
+        """Text and images as they stand."""
+        return self.text, self.gallery.digests
+
+    @property
+    def takes_images(self) -> bool:
+        return not self.asks_reason
+
+    def begin(self, draft: str, history: Sequence[str], images: Sequence[Attached] = ()) -> None:
         """A session is open: its draft, unless something is written already, and its messages."""
         self._recall = Recall(history)
-        if draft and not self.text:
-            self._told = draft
+        if (draft or images) and not (self.text or self.gallery.images):
+            self.attach(images)
+            self._told = draft, self.gallery.digests
             self.set_text(draft)
 
     def remember(self, text: str) -> None:
         """A message was sent."""
         self._recall.remember(text)
 
-    def put_back(self, texts: Sequence[str]) -> None:
+    def put_back(self, texts: Sequence[str], images: Sequence[Attached] = ()) -> None:
         """What was not sent stands here again, above what is written."""
-        whole = "\n\n".join([*texts, *([self.draft] if self.draft else [])])
+        self.attach(images)
+        texts = [text for text in (*texts, self.draft) if text]
+        whole = "\n\n".join(texts)
         if self.asks_reason:
             self._aside = whole
         else:
@@ -120,15 +140,40 @@ class Prompt(CompletingEditor):
         if self._draft_due is not None:
             self._draft_due.stop()
             self._draft_due = None
-        if self.draft != self._told:
-            self._told = self.draft
-            self.post_message(self.DraftChanged(self.draft))
+        draft = self.draft, self.gallery.digests
+        if draft != self._told:
+            self._told = draft
+            self.post_message(self.DraftChanged(*draft))
+
+    def tell_images(self) -> None:
+        super().tell_images()
+        self._tell_draft_soon()
+
+    def answer(self, text: str, images: Sequence[Attached] | None) -> Asked | None:
+        """What was asked as `text` are `images`, or, with `None`, a text like any other. A message
+        that was held back until all is answered goes now.
+        """
+        asked = self.answered(text)
+        if images is not None:
+            self.attach(images)
+        elif asked is not None and not asked.sure:
+            self._insert(asked)
+        if not self.asked and self._enter is not None:
+            enter, self._enter = self._enter, None
+            self.action_submit(enter)
+        return asked
+
+    def forget_asked(self) -> None:
+        """Nobody answers any more: what was asked about is text."""
+        self._enter = None
+        for asked in tuple(self.asked):
+            self.answered(asked.text)
+            if not asked.sure:
+                self._insert(replace(asked, enter=False))
 
     def on_text_area_changed(self, message: TextArea.Changed) -> None:
         message.stop()
-        if self._draft_due is None:
-            wait = _LARGE_DRAFT_S if len(self.whole_text) > _LARGE_DRAFT else DRAFT_S
-            self._draft_due = self.set_timer(wait, self.flush_draft)
+        self._tell_draft_soon()
         self.offer()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's
@@ -147,12 +192,13 @@ class Prompt(CompletingEditor):
             if unfinished:
                 return
         text, reason = self.whole_text, self.asks_reason
-        if text.strip() or reason:
-            self.post_message(self.Submitted(text, reason, steer))
-            # Empty at once: what follows in the same burst of keys begins the next message.
-            self._recall.leave()
+        if self.asked and not reason:
+            self._enter = steer
+        elif could_be_an_image(text) and not reason:
             self.set_text("")
-            self.end_reason()
+            self.ask(text, enter=True, steer=steer)
+        elif text.strip() or reason or self.gallery.images:
+            self._submit(text, reason=reason, steer=steer)
 
     def action_line_break(self) -> None:
         """A new line."""
@@ -179,6 +225,36 @@ class Prompt(CompletingEditor):
             self.withdraw()
         else:
             self.end_reason()
+
+    async def _on_key(self, event: events.Key) -> None:
+        self._enter = None
+        await super()._on_key(event)
+
+    def _submit(self, text: str, *, reason: bool, steer: bool) -> None:
+        images = () if reason else self.gallery.take()
+        self.post_message(self.Submitted(text, reason, steer, images))
+        # Empty at once: what follows in the same burst of keys begins the next message.
+        self._recall.leave()
+        self.set_text("")
+        if images:
+            self.tell_images()
+        self.end_reason()
+
+    def _insert(self, asked: Asked) -> None:
+        """What names no image is text: a message that was sent, or written where it was pasted."""
+        if asked.enter:
+            images = self.gallery.take()
+            self.post_message(self.Submitted(asked.text, False, asked.steer, images))
+            self.tell_images()
+        elif self.asks_reason:
+            self._aside += asked.text
+        else:
+            self.insert_pasted(asked)
+
+    def _tell_draft_soon(self) -> None:
+        if self._draft_due is None:
+            wait = _LARGE_DRAFT_S if len(self.whole_text) > _LARGE_DRAFT else DRAFT_S
+            self._draft_due = self.set_timer(wait, self.flush_draft)
 
     def _step(self, step: int, *, at_edge: bool) -> None:
         if self.offer():

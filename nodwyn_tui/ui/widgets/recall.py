@@ -34,7 +34,7 @@ class Recall:
 
     def remember(self, text: str) -> None:
         """A message was sent."""
-        if not self._older or self._older[-1] != text:
+        if text and (not self._older or self._older[-1] != text):
             self._older.append(text)
 
     def leave(self) -> None:

@@ -1,0 +1,112 @@
+"""Images on the screen: what is attached, what is withheld, and looking at one (IMG-1, IMG-2,
+IMG-6). Files are read by the worker, but for the pictures of what it has stored.
+"""
+
+from typing import assert_never
+
+from nodwyn_tui.link import commands
+from nodwyn_tui.link.images import (
+    Attach,
+    Attached,
+    AttachRefused,
+    ConfirmImages,
+    ImageAttached,
+    ImagesWithheld,
+)
+from nodwyn_tui.ui import messages as news
+from nodwyn_tui.ui.screens.picture_sheet import PictureSheet
+from nodwyn_tui.ui.screens.stage import Stage
+from nodwyn_tui.ui.widgets.chips import Chips
+from nodwyn_tui.ui.widgets.completing import Completion
+from nodwyn_tui.ui.widgets.picturing import PicturingEditor
+
+PREVIEW_FROM = 30
+"""Rows of the screen that leave room for a preview."""
+
+
+class Attaching(Stage):
+    """Between the prompt's images and the worker."""
+
+    def on_image_news(self, message: news.ImageNews) -> None:
+        event = message.event
+        match event:
+            case ImageAttached():
+                self._attached(event)
+            case AttachRefused():
+                self._refused(event)
+            case ImagesWithheld():
+                self.standing.set_withheld(event)
+                self.show_hints()
+            case _:
+                assert_never(event)
+
+    def on_picturing_editor_attach_wanted(self, message: PicturingEditor.AttachWanted) -> None:
+        if self.bridge.lost:
+            self.prompt.forget_asked()
+            self.tell("warning", "no image is attached while the worker is gone; Enter starts it")
+        else:
+            self.bridge.send(Attach(text=message.text, sure=message.sure))
+
+    def on_picturing_editor_images_changed(self, message: PicturingEditor.ImagesChanged) -> None:
+        images, marked = message.images, message.marked
+        self.chips.show(images, marked, message.looking)
+        shown = images[-1 if marked is None else marked] if images else None
+        roomy = self.size.height >= PREVIEW_FROM and self.pictures != "none"
+        self.preview.show(shown if roomy else None)
+        self.show_hints()
+
+    def on_picturing_editor_image_wanted(self, message: PicturingEditor.ImageWanted) -> None:
+        self.see(message.image)
+
+    def on_chips_clicked(self, message: Chips.Clicked) -> None:
+        message.stop()
+        if message.index < len(self.prompt.gallery.images):
+            self.see(self.prompt.gallery.images[message.index])
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.prompt.tell_images)
+
+    def see(self, image: Attached) -> None:
+        """An image as large as the screen."""
+        if self.pictures == "none":
+            self.tell("info", f"without colour no picture is shown; the file is {image.path}")
+        else:
+            self.app.push_screen(PictureSheet(image, self.pictures))
+
+    def save_draft(self) -> None:
+        """The prompt as it stands now."""
+        digests = self.prompt.gallery.digests
+        self.bridge.send(commands.SaveDraft(text=self.prompt.draft, images=digests))
+
+    def complete_path(self, text: str) -> list[Completion]:  # noqa: ARG002 - until it reads
+        return []
+
+    def action_confirm_images(self) -> None:
+        """What waits for it may go to the host that is asked now."""
+        if self.awaits_confirmation:
+            self.bridge.send(ConfirmImages())
+
+    @property
+    def awaits_confirmation(self) -> bool:
+        """Whether images wait for the person to let them go to this host."""
+        return any(image.why == "other-host" for image in self.standing.withheld.images)
+
+    def _attached(self, event: ImageAttached) -> None:
+        image = event.image
+        if event.index < event.count:
+            self.prompt.attach([image])
+        else:
+            self.prompt.answer(event.text, [image])
+        if image.note:
+            self.tell("info", f"{image.name}: {image.note}")
+
+    def _refused(self, event: AttachRefused) -> None:
+        asked = self.prompt.answer(event.text, None)
+        if not event.reason:
+            return
+        if not event.text and self.app.clipboard:
+            self.prompt.paste(self.app.clipboard)  # what was cut here is no image, but wanted
+            return
+        if asked is not None and asked.sure and event.text:
+            self.prompt.put_back([f"/image {event.text}"])
+        self.tell("error", event.reason)

@@ -1,0 +1,42 @@
+"""An image as large as the screen, over the conversation (IMG-2)."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import ModalScreen
+
+from nodwyn_tui.domain.words import Pictures
+from nodwyn_tui.link.images import Attached
+from nodwyn_tui.ui.widgets.picture import Picture
+from nodwyn_tui.ui.widgets.visible import one_line
+
+
+class PictureSheet(ModalScreen[None]):
+    """Shows one image in the way that the terminal can."""
+
+    CSS_PATH = "../styles/picture_sheet.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,space,ctrl+c", "dismiss", "put this away"),
+    ]
+
+    def __init__(self, image: Attached, pictures: Pictures) -> None:
+        super().__init__()
+        self._image = image
+        self._pictures = pictures
+        self._picture = Picture(id="picture", says_failure=True)
+
+    def compose(self) -> ComposeResult:
+        image = self._image
+        with Container(id="picture-sheet") as sheet:
+            size = f"{image.width}×{image.height}"  # noqa: RUF001 - the sign between two sizes
+            sheet.border_title = f"{one_line(image.name)} {size}".replace("[", "\\[")
+            sheet.border_subtitle = "Esc puts this away"
+            yield self._picture
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def _draw(self) -> None:
+        self._picture.draw(self._image.path, *self._picture.size)

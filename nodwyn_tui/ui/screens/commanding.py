@@ -1,6 +1,6 @@
 """What slash commands and the lists behind them do: most go down the link as they are."""
 
-from typing import Literal, assert_never, cast, get_args
+from typing import Literal, cast, get_args
 
 from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.link import commands

@@ -162,6 +162,7 @@ class LogBuilder:
                     for digest, why in shape.withheld.items()
                 ),
                 offered_tools=shape.offered_tools,
+                fresh=shape.fresh,
             )
         )
         return event, window

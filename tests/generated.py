@@ -3,7 +3,7 @@ write it.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
 from nodwyn_tui.domain.recipe import KeepReasoning
-from nodwyn_tui.window import handover
+from nodwyn_tui.window import handover, order
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.policy import ADDED
-from tests.builders import LogBuilder
+from tests.builders import AnyEvent, LogBuilder
 
 Step = tuple[str, Any]
 
@@ -37,6 +37,7 @@ CHANGED = (
 )  # fmt: skip
 MOVED = ("compact", "widen", "sub-context", "handover", "handover")
 SHAPED = ("withhold", "headroom", "force", "no tools")
+FRESH = ("placed", "says", "says")
 ASIDE: tuple[ev.Event, ...] = (
     ev.SessionRecovered(missing=(), bytes=7),
     ev.SessionTitle(title="A title"),
@@ -51,7 +52,6 @@ ASIDE: tuple[ev.Event, ...] = (
     ev.JobStart(id="j", command="sleep 9"),
     ev.JobEnd(id="j", exit=0),
     ev.SkillUse(name="s", digest="ef"),
-    ev.FreshContext(kind="state", trust="data", text="t", digest="ef", placement="each_request"),
     ev.BudgetWarning(text="fills"),
     ev.BudgetBlocked(reason="too long"),
     ev.RunEnd(why="done"),
@@ -67,6 +67,7 @@ _STEP: st.SearchStrategy[Step] = st.one_of(
     st.tuples(st.sampled_from(CHANGED + MOVED), ANY),
     st.tuples(st.sampled_from(CHANGED), ANY),
     st.tuples(st.sampled_from(SHAPED), ANY),
+    st.tuples(st.sampled_from(FRESH), ANY),
     st.tuples(st.just("aside"), st.integers(0, len(ASIDE) - 1)),
 )
 STEPS: st.SearchStrategy[list[Step]] = st.one_of(
@@ -95,10 +96,14 @@ class Session(LogBuilder):
 
     `windows` holds each request of the conversation with its window; `late` is set once a result
     came after a request that had shown its call unanswered, which no real session does;
-    `taken_back` are the windows before and after a handover note was asked for in vain.
+    `taken_back` are the windows before and after a handover note was asked for in vain. `says` is
+    what fresh context says by kind, `placement` where it stands.
     """
 
     def __init__(self, version: int = 20, keep: KeepReasoning = True) -> None:
+        self.freshness = order.Freshness()
+        self.placement: order.Placement = "off"
+        self.says: dict[order.FreshKind, str] = {}
         super().__init__(version=version, keep_reasoning=keep)
         self.keep = keep
         self.windows: list[tuple[ev.LlmRequest, Window]] = []
@@ -119,6 +124,10 @@ class Session(LogBuilder):
             self.move(kind, value)
         elif kind in SHAPED:
             self.shape(kind, value)
+        elif kind == "placed":
+            self.placement = get_args(order.Placement)[value % 4]
+        elif kind == "says":
+            self.says[order.KINDS[value % 5]] = text(value * 30)
         elif kind == "aside":
             self.add(ASIDE[value])
         else:
@@ -131,9 +140,29 @@ class Session(LogBuilder):
 
     def ask(self, shape: Shape = ORDINARY, purpose: ev.Purpose = "turn") -> None:
         own = Shape(
-            no_tools=shape.no_tools, high_water=shape.high_water, withheld=dict(self.withheld)
+            no_tools=shape.no_tools,
+            high_water=shape.high_water,
+            withheld=dict(self.withheld),
+            fresh=self.freshened() if purpose == "turn" else (),
         )
         self.windows.append(self.request(own, purpose))
+
+    def freshened(self) -> tuple[int, ...]:
+        """Records the fresh context that is due, and gives what the request shows by itself."""
+        if self.recipe.version < 20:
+            return ()
+        now = [
+            order.FreshRow(kind=kind, trust="data", text=said, gone=f"no {kind}")
+            for kind, said in self.says.items()
+        ]
+        begins = isinstance(self.events[-1], ev.UserMessage)
+        due = self.freshness.due(now, self.placement, run_starts=begins)
+        return due.shown([self.add(row) for row in due.record])
+
+    def add(self, draft: AnyEvent) -> AnyEvent:
+        event = super().add(draft)
+        self.freshness.feed(event)
+        return event
 
     def of(self, kind: type[Any]) -> list[Any]:
         return [e for e in self.events if isinstance(e, kind) and e.ctx == self.ctx]
@@ -308,3 +337,19 @@ def played(steps: Sequence[Step], version: int = 20, keep: KeepReasoning = True)
         session.do(step)
     session.ask()
     return session
+
+
+def bare(window: Window) -> Window:
+    """A window without the fresh rows that stand in its request alone."""
+    return window.bare or window
+
+
+def protected(window: Window, count: int) -> set[int | None]:
+    """The seqs that no trim takes: of the latest entries and their replies, and of fresh rows that
+    none of their kind made out of date (ENG-14, ORD-9).
+    """
+    counted = [entry for entry in window.entries if entry.kind != "fresh"]
+    recent = counted[-count:] if count else []
+    latest = {e.label: e.seq for e in bare(window).entries if e.kind == "fresh"}
+    own = {entry.seq for entry in window.entries} - {entry.seq for entry in bare(window).entries}
+    return {e.seq for e in recent} | {e.batch for e in recent} | {*latest.values()} | own

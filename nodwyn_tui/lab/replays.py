@@ -259,6 +259,7 @@ def _shape(recorded: LlmRequest, policy: LabPolicy) -> Shape:
         offered_tools=recorded.offered_tools,
         high_water=recorded.high_water if policy.high is None else None,
         withheld={image.sha256: image.reason for image in recorded.withheld_images},
+        fresh=recorded.fresh,
     )
 
 

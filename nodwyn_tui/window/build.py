@@ -1,12 +1,22 @@
 """(events, recipe) → request: the one door of the engine (ENG-12)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from nodwyn_tui.domain.events import ContextOpen, Event, ResultFold, WindowEdit
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import Request, ToolSpec
-from nodwyn_tui.window import blocks, contexts, elision, rows, sequence, summaries, tape, tasks
+from nodwyn_tui.window import (
+    blocks,
+    contexts,
+    elision,
+    order,
+    rows,
+    sequence,
+    summaries,
+    tape,
+    tasks,
+)
 from nodwyn_tui.window.contexts import Place
 from nodwyn_tui.window.entries import Entry, fixed_tokens
 from nodwyn_tui.window.policy import Policy, policy_for
@@ -18,13 +28,15 @@ class Shape:
     """What a request departs in from the session's rule; recorded by `llm.req`.
 
     `high_water` is a trim line of its own (headroom, or a forced trim), in tokens; `withheld` names
-    images by digest and why they are not sent.
+    images by digest and why they are not sent; `fresh` are the rows of fresh context that stand in
+    this request alone, by seq, in their order.
     """
 
     no_tools: bool = False
     offered_tools: tuple[str, ...] | None = None
     high_water: int | None = None
     withheld: Mapping[str, str] = field(default_factory=dict)
+    fresh: tuple[int, ...] = ()
 
 
 ORDINARY = Shape()
@@ -39,7 +51,8 @@ class Window:
     """A request and how it came about. `fixed` and `estimate` are tokens by the engine's rule;
     `estimate` is the whole request's. `elided` is everything elided, also the results that left
     with their reply, `dropped` likewise what the person took out; `newly` is what this request adds
-    to `elided`.
+    to `elided`. Where rows of fresh context stand in this request alone, `history` counts the
+    entries before them, and `bare` is the window without them, from which the next one grows.
     """
 
     request: Request
@@ -50,6 +63,8 @@ class Window:
     dropped: frozenset[int]
     newly: tuple[int, ...]
     tape: Tape = field(repr=False, compare=False)
+    history: int | None = None
+    bare: "Window | None" = field(default=None, repr=False, compare=False)
 
     @property
     def digest(self) -> str:
@@ -89,15 +104,23 @@ def build(
     system = _system(recipe, policy, shown, opened)
     fixed = fixed_tokens(system, recipe.tools)
     marks = elision.marks(shown, found, policy)
+    fresh = order.entries_of(shape.fresh, order.recorded(shown)) if policy.fresh else []
     trimmed = elision.trim(
-        found, fixed, recipe.window, trim_line(recipe, policy, shape), marks, policy
+        found,
+        fixed + sum(entry.tokens for entry in fresh),
+        recipe.window,
+        trim_line(recipe, policy, shape),
+        marks,
+        policy,
     )
     final = (
         _valid(trimmed.entries, shown, rules, trimmed.newly) if trimmed.newly else trimmed.entries
     )
     tools = _offered(recipe.tools, shape, policy, opened)
     cap = recipe.max_output if policy.reply_cap else 0
-    return Window(
+    before = order.tail(final) if fresh else len(final)
+    past = tape.start(system, tools, cap).extended([entry.data for entry in final[:before]])
+    bare = Window(
         request=Request(system, tools, cap, tuple(entry.message for entry in final)),
         entries=tuple(final),
         fixed=fixed,
@@ -105,7 +128,25 @@ def build(
         elided=trimmed.elided,
         dropped=trimmed.dropped,
         newly=trimmed.newly,
-        tape=tape.start(system, tools, cap).extended([entry.data for entry in final]),
+        tape=past.extended([entry.data for entry in final[before:]]),
+    )
+    return with_fresh(bare, past, fresh) if fresh else bare
+
+
+def with_fresh(bare: Window, past: Tape, fresh: Sequence[Entry]) -> Window:
+    """The window with rows of fresh context behind its history, whose tape is `past`."""
+    before = len(past.trail) - len(past.head)
+    messages = bare.request.messages
+    shown = (*messages[:before], *(entry.message for entry in fresh), *messages[before:])
+    entries = (*bare.entries[:before], *fresh, *bare.entries[before:])
+    return replace(
+        bare,
+        request=replace(bare.request, messages=shown),
+        entries=entries,
+        estimate=bare.estimate + sum(entry.tokens for entry in fresh),
+        tape=past.extended([entry.data for entry in entries[before:]]),
+        history=before,
+        bare=bare,
     )
 
 

@@ -2,7 +2,8 @@
 
 What an earlier request elided stays elided, in place. Above the trim line, more is elided, oldest
 first, in passes (results, then attachments, then assistant text), down to low water; then nothing
-until the line is crossed again. Messages of the person are never trimmed.
+until the line is crossed again. Messages of the person are never trimmed, nor is fresh context that
+no later row of its kind made out of date.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,11 @@ from nodwyn_tui.domain.request import AssistantRow, Message, ToolRow, UserRow
 from nodwyn_tui.window.entries import Entry, EntryKind, remade
 from nodwyn_tui.window.policy import Policy
 
-PASSES: tuple[tuple[EntryKind, ...], ...] = (("result",), ("attachment",), ("assistant", "summary"))
+PASSES: tuple[tuple[EntryKind, ...], ...] = (
+    ("result", "fresh"),
+    ("attachment",),
+    ("assistant", "summary"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +105,8 @@ def trim(
     found: Marks,
     policy: Policy,
 ) -> Trimmed:
-    """Applies the marks, and trims if the window is above `line` (tokens, the fixed prefix
-    included), down to low water or until nothing is left that may go.
+    """Applies the marks, and trims if the window is above `line` (tokens, with the `fixed` ones
+    that no trim can take), down to low water or until nothing is left that may go.
     """
     shown = _apply(entries, found, policy)
     excess = fixed + sum(entry.tokens for entry in shown) - line
@@ -189,7 +194,12 @@ def _results_of(
 
 
 def _protected(shown: Sequence[Entry], count: int, policy: Policy) -> frozenset[int]:
-    """The seqs of the latest `count` entries, and of the replies whose results are among them."""
-    latest = shown[-count:] if count else []
+    """The seqs of the latest `count` entries, fresh rows not counted, and of the replies whose
+    results are among them; and of each kind of fresh context the latest row's.
+    """
+    fresh = {entry.label: entry.seq for entry in shown if entry.kind == "fresh"}
+    counted = [entry for entry in shown if entry.kind != "fresh"] if fresh else shown
+    latest = counted[-count:] if count else []
     batches = (entry.batch for entry in latest if entry.batch is not None)
-    return frozenset(entry.seq for entry in latest) | frozenset(batches if policy.pairs else ())
+    replies = frozenset(batches if policy.pairs else ())
+    return frozenset(entry.seq for entry in latest) | replies | frozenset(fresh.values())

@@ -12,7 +12,7 @@ from nodwyn_tui.domain.parts import Block
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
 EntryKind = Literal[
-    "user", "attachment", "assistant", "result", "plan", "note", "handover", "summary"
+    "user", "attachment", "assistant", "result", "plan", "note", "handover", "summary", "fresh"
 ]
 EntryState = Literal["in", "cut", "folded", "elided"]
 
@@ -23,7 +23,8 @@ BYTES_PER_TOKEN = 3
 class Entry:
     """A message of the window; `data` is its canonical JSON, made once, from which size, digest and
     prefix all follow. `batch` is the seq of the reply whose call a result answers; `whole` says of
-    a reply and its results that every call has one; `label` is what stays of an image when it goes.
+    a reply and its results that every call has one; `label` is what stays of an image
+    when it goes, and the kind of a fresh row.
     """
 
     seq: int

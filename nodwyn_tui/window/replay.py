@@ -36,6 +36,7 @@ def replay(events: Sequence[Event], seq: int, lost: Collection[int] = ()) -> Win
         offered_tools=recorded.offered_tools,
         high_water=recorded.high_water,
         withheld={image.sha256: image.reason for image in recorded.withheld_images},
+        fresh=recorded.fresh,
     )
     place = contexts.place(before, resets=policy_for(bearer.recipe.version).resets)
     at = place if recorded.ctx == place.ctx else Place(recorded.ctx, 0)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from nodwyn_tui.domain.events import (
     ContextOpen,
     Event,
+    FreshContext,
     LlmRequest,
     LlmResponse,
     SessionRecipe,
@@ -21,9 +22,8 @@ from nodwyn_tui.domain.events import (
 )
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.domain.recipe import Recipe
-from nodwyn_tui.domain.request import Request
-from nodwyn_tui.window import rows, sequence
-from nodwyn_tui.window.build import ORDINARY, Shape, Window, build, trim_line
+from nodwyn_tui.window import order, rows, sequence
+from nodwyn_tui.window.build import ORDINARY, Shape, Window, build, trim_line, with_fresh
 from nodwyn_tui.window.contexts import DECLARED, RECIPES, Place, StartTracker
 from nodwyn_tui.window.policy import policy_for
 from nodwyn_tui.window.summaries import Replaced
@@ -57,6 +57,7 @@ class Rolling:
         self._last: _Made | None = None
         self._base: _Made | None = None
         self._since: list[Event] = []
+        self._fresh: dict[int, FreshContext] = {}
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log."""
@@ -64,8 +65,11 @@ class Rolling:
         self._tracker.feed(event)
         if self.place != place:
             self._base = None
+            self._fresh.clear()
         if self._tracker.keep > keep and self._ctx is None:
             self._events = [e for e in self._events if self._tracker.needs(e.seq)]
+        if isinstance(event, FreshContext) and event.ctx == self.place.ctx:
+            self._fresh[event.seq] = event
         match event:
             case SessionStart() | SessionResume() | SessionRecipe():
                 self._recorded = event.recipe
@@ -125,23 +129,29 @@ class Rolling:
             return None
         rules = rows.Rules(recipe=recipe, policy=policy, folds={}, withheld=shape.withheld)
         new = list(sequence.entries(Replaced([*self._since, *drafts], {}), rules))
-        was = base.window
-        estimate = was.estimate + sum(entry.tokens for entry in new)
-        if estimate > trim_line(recipe, policy, shape):
-            return None
+        was = base.window.bare or base.window
         messages = (*was.request.messages, *(entry.message for entry in new))
-        return Window(
-            request=Request(
-                was.request.system, was.request.tools, was.request.max_output, messages
-            ),
-            entries=(*was.entries, *new),
+        entries = (*was.entries, *new)
+        known = self._fresh | order.recorded(drafts) if drafts else self._fresh
+        fresh = order.entries_of(shape.fresh, known) if policy.fresh else []
+        before = order.tail(entries) if fresh else len(entries)
+        estimate = was.estimate + sum(entry.tokens for entry in new)
+        excess = estimate + sum(entry.tokens for entry in fresh) - trim_line(recipe, policy, shape)
+        if excess > 0 or before < len(was.entries):
+            return None
+        split = before - len(was.entries)
+        past = was.tape.extended([entry.data for entry in new[:split]])
+        bare = Window(
+            request=replace(was.request, messages=messages),
+            entries=entries,
             fixed=was.fixed,
             estimate=estimate,
             elided=was.elided,
             dropped=was.dropped,
             newly=(),
-            tape=was.tape.extended([entry.data for entry in new]),
+            tape=past.extended([entry.data for entry in new[split:]]),
         )
+        return with_fresh(bare, past, fresh) if fresh else bare
 
     def _rebuild(self, recipe: Recipe, shape: Shape, drafts: Sequence[Event], at: Place) -> Window:
         self.rebuilt += 1

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.events import (
     AttachImage,
+    FreshContext,
     GatePlan,
     ImageRef,
     LlmResponse,
@@ -59,6 +60,11 @@ def note(event: Note) -> Entry:
     """A remark that is for the model, or a handover note."""
     kind: EntryKind = "handover" if event.why == HANDOVER else "note"
     return make(event.seq, kind, tasks.note_row(event))
+
+
+def fresh(event: FreshContext) -> Entry:
+    """A row of fresh context; its kind stays where a trim takes an outdated one out."""
+    return make(event.seq, "fresh", UserRow((Text(event.text),)), label=event.kind)
 
 
 def summary(event: SummaryAdd) -> Entry:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from nodwyn_tui.domain.events import (
     AttachImage,
     Event,
+    FreshContext,
     GatePlan,
     LlmRequest,
     LlmResponse,
@@ -17,6 +18,12 @@ from nodwyn_tui.window import pairs, rows
 from nodwyn_tui.window.entries import Entry
 from nodwyn_tui.window.summaries import Replaced
 
+SAID = frozenset({"user", "attachment"})
+"""Kinds of entries that the person gave."""
+
+EACH_REQUEST = "each_request"
+"""The placement of fresh rows that stand in one request alone (ORD-5)."""
+
 Linked = Mapping[int, Mapping[int, ToolResult]]
 """Results by the seq of the reply and the place of the call that they answer."""
 
@@ -25,22 +32,40 @@ def entries(placed: Replaced, rules: rows.Rules) -> Iterator[Entry]:
     """Every message of the conversation.
 
     A plan or a note that was recorded while calls are being answered waits until the next message
-    that is not a result, so that nothing ever stands between calls and results (ENG-19).
+    that is not a result, so that nothing ever stands between calls and results (ENG-19). A row of
+    fresh context that stays stands before what the person said since the last request (ORD-1).
     """
     linked = pairs.link(placed.events) if rules.policy.pairs else None
     waiting: dict[str, Entry] = {}
+    unanswered: dict[str, Entry] = {}
     for event in placed.events:
         if (kept := _waits(event, placed, rules)) is not None:
             key, entry = kept
             waiting[key] = entry
             continue
         made = list(_made(event, placed.summaries, linked, rules))
-        if isinstance(event, LlmRequest) or (made and made[0].kind != "result"):
-            # A request's window showed what waited at its end: there it stays.
-            yield from waiting.values()
-            waiting.clear()
+        kind = made[0].kind if made else None
+        if kind in {*SAID, "fresh"} and not unanswered:
+            yield from _taken(waiting)
+        if kind in SAID:
+            for entry in (*_taken(waiting), *made):
+                unanswered[str(entry.seq)] = entry
+            continue
+        if kind != "fresh" and (made or isinstance(event, LlmRequest)):
+            yield from _taken(unanswered)
+            if kind != "result":
+                # A request's window showed what waited at its end: there it stays.
+                yield from _taken(waiting)
         yield from made
-    yield from waiting.values()
+    yield from _taken(unanswered)
+    yield from _taken(waiting)
+
+
+def _taken(waiting: dict[str, Entry]) -> list[Entry]:
+    """All that waited, which waits no longer."""
+    taken = [*waiting.values()]
+    waiting.clear()
+    return taken
 
 
 def _waits(event: Event, placed: Replaced, rules: rows.Rules) -> tuple[str, Entry] | None:
@@ -70,6 +95,8 @@ def _made(
             yield rows.user(event, rules)
         case AttachImage():
             yield rows.attachment(event, rules)
+        case FreshContext() if rules.policy.fresh and event.placement != EACH_REQUEST:
+            yield rows.fresh(event)
         case LlmResponse() if linked is not None:
             yield from _exchange(event, linked[event.seq], rules)
         case LlmResponse():

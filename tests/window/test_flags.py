@@ -297,6 +297,21 @@ def test_20_a_restored_result_is_shown_whole() -> None:
     assert shown(log, 20) == [[*before, "tool: in short"], [*before, "tool: long output"]]
 
 
+def test_20_fresh_rows_stand_behind_completed_history() -> None:
+    """ORD-1: before, they were no part of a window."""
+    log = LogBuilder(task_header="")
+    log.exchange("a", "out")
+    rows = {"kind": "recall", "trust": "data", "digest": "ef"}
+    log.add(ev.FreshContext(**rows, text="stays", placement="on_change"))
+    seq = log.add(ev.FreshContext(**rows, text="goes", placement="each_request")).seq
+    log.user("next")
+    past = ["system: You help.", "assistant: shell(a)", "tool: out"]
+    assert shown(log, 20, Shape(fresh=(seq,))) == [
+        [*past, "user: next"],
+        [*past, "user: stays", "user: goes", "user: next"],
+    ]
+
+
 def test_20_the_recipe_says_which_blocks_go_back() -> None:
     """ORD-7: before, all did."""
     log = LogBuilder(task_header="", keep_reasoning="latest")

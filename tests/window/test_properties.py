@@ -31,13 +31,37 @@ from tests.generated import (
     TALKED,
     VERSIONS,
     Step,
+    bare,
     played,
+    protected,
 )
+
+
+@EACH_REQUEST
+@given(STEPS)
+def test_fresh_rows_stand_between_history_and_what_was_said_last(steps: list[Step]) -> None:
+    """ORD-1, ORD-2: never in a batch, nor before completed history; all that is due, each once."""
+    session = played(steps)
+    texts = {e.seq: e.text for e in session.events if isinstance(e, ev.FreshContext)}
+    for request, window in session.windows:
+        own = [entry for entry in window.entries if entry.seq in request.fresh]
+        assert [entry.seq for entry in own] == list(request.fresh)
+        assert [entry.message for entry in own] == [
+            UserRow((Text(texts[seq]),)) for seq in request.fresh
+        ]
+        if own:
+            assert window.history is not None
+            assert window.entries[window.history : window.history + len(own)] == tuple(own)
+            behind = window.entries[window.history + len(own) :]
+            assert {entry.kind for entry in behind} <= {"user", "attachment", "note"}
+            before = window.entries[window.history - 1 : window.history]
+            assert {entry.kind for entry in before}.isdisjoint({"user", "attachment"})
 
 
 def test_sessions_hold_every_kind_of_line() -> None:
     """REL-4, ENG-23."""
     steps: list[Step] = [("user", 3)] * 4
+    steps += [("placed", 0), ("says", 1)]
     steps += [(kind, 9) for kind in (*SAID, *TALKED, *CALLED, *MOVED, *SHAPED)] + [("calls", [0])]
     steps += [("aside", number) for number in range(len(ASIDE))] + [("user", 3)] * 4
     steps += [(kind, 1) for kind in (*CALLED, *CHANGED)]
@@ -79,7 +103,8 @@ def test_no_part_is_blank_and_the_person_speaks_first(steps: list[Step]) -> None
 @given(STEPS, PAIRED)
 def test_prefix_is_stable_between_declared_events(steps: list[Step], version: int) -> None:
     """Each request is the one before with messages appended, until a declared event: a line of the
-    log, an elision, an image that is withheld or shown again.
+    log, an elision, an image that is withheld or shown again. Of one with fresh rows of its own the
+    history stays, and what the person had said comes right behind it (ORD-1, ORD-8).
     """
     session = played(steps, version)
     for (was, before), (now, after) in zip(session.windows, session.windows[1:], strict=False):
@@ -87,8 +112,10 @@ def test_prefix_is_stable_between_declared_events(steps: list[Step], version: in
         changed = now.elided or now.withheld_images != was.withheld_images or session.late
         if changed or any(isinstance(event, DECLARED) for event in between):
             continue
-        kept = before.request.messages
-        assert after.request.messages[: len(kept)] == kept
+        kept, goes_on = bare(before).request.messages, bare(after).request.messages
+        assert goes_on[: len(kept)] == kept
+        past = before.request.messages[: before.history]
+        assert after.request.messages[: len(past)] == past
         assert after.request.system == before.request.system
         if now.no_tools == was.no_tools:
             assert after.request.tools == before.request.tools
@@ -99,11 +126,12 @@ def test_prefix_is_stable_between_declared_events(steps: list[Step], version: in
 def test_block_goes_back_only_behind_what_stood_before_it(steps: list[Step], version: int) -> None:
     """ENG-20: what a provider that checks it would check."""
     session = played(steps, version)
-    shown = {request.seq: window.request.messages for request, window in session.windows}
+    shown = {request.seq: bare(window).request.messages for request, window in session.windows}
     asked = {e.seq: e.req for e in session.events if isinstance(e, ev.LlmResponse)}
     if session.late:
         return
-    for _, window in session.windows:
+    for _, shown_now in session.windows:
+        window = bare(shown_now)
         for index, entry in enumerate(window.entries):
             if entry.has_blocks:
                 assert window.request.messages[:index] == shown[asked[entry.seq]]
@@ -211,10 +239,9 @@ def test_trim_reaches_low_water_or_leaves_nothing_that_may_go(
     for request, window in session.windows:
         if window.estimate <= (request.high_water or limits.high_water):
             continue
-        recent = window.entries[-limits.protected :]
-        safe = {entry.seq for entry in recent} | {entry.batch for entry in recent}
+        safe = protected(window, limits.protected)
         for entry in window.entries:
-            free = entry.kind in ("result", "attachment", "assistant", "summary")
+            free = entry.kind in ("result", "fresh", "attachment", "assistant", "summary")
             if free and entry.state != "elided" and entry.whole and entry.seq not in safe:
                 stub = f"[elided seq={entry.seq}] {entry.label}"
                 assert entry.tokens <= len(stub) + 40
@@ -226,6 +253,5 @@ def test_latest_entries_are_never_newly_elided(steps: list[Step], version: int) 
     """ENG-14: nor the replies whose results are among them."""
     session = played(steps, version)
     for _, window in session.windows:
-        recent = window.entries[-session.recipe.window.protected :]
-        assert not {entry.seq for entry in recent} & set(window.newly)
-        assert not {entry.batch for entry in recent} & set(window.newly)
+        safe = protected(window, session.recipe.window.protected)
+        assert not safe & set(window.newly)

@@ -22,6 +22,7 @@ def shape_of(request: ev.LlmRequest) -> Shape:
         offered_tools=request.offered_tools,
         high_water=request.high_water,
         withheld={image.sha256: image.reason for image in request.withheld_images},
+        fresh=request.fresh,
     )
 
 

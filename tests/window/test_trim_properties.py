@@ -7,7 +7,17 @@ from nodwyn_tui.domain.recipe import WindowLimits
 from nodwyn_tui.window import elision
 from nodwyn_tui.window.build import Shape, Window, build
 from nodwyn_tui.window.contexts import place
-from tests.generated import EACH_REQUEST, PAIRED, STEPS, VERSIONS, Session, Step, played
+from tests.generated import (
+    EACH_REQUEST,
+    PAIRED,
+    STEPS,
+    VERSIONS,
+    Session,
+    Step,
+    bare,
+    played,
+    protected,
+)
 
 ENDLESS = 2**62
 """A trim line that no window crosses."""
@@ -24,7 +34,9 @@ def untrimmed(session: Session, request: ev.LlmRequest) -> Window:
     return build(
         session.events[: request.seq - 1],
         recipe_at(session, request).recipe,
-        Shape(no_tools=request.no_tools, high_water=ENDLESS, withheld=withheld),
+        Shape(
+            no_tools=request.no_tools, high_water=ENDLESS, withheld=withheld, fresh=request.fresh
+        ),
     )
 
 
@@ -40,7 +52,7 @@ def test_the_persons_words_and_plans_are_never_trimmed(steps: list[Step], versio
             if entry.kind in ("user", "plan", "note") and entry.seq not in dropped:
                 assert entry.state == "in"
         kinds = {entry.kind for entry in window.entries if entry.seq in window.newly}
-        assert kinds <= {"result", "attachment", "assistant", "summary"}
+        assert kinds <= {"result", "fresh", "attachment", "assistant", "summary"}
 
 
 @EACH_REQUEST
@@ -59,11 +71,10 @@ def test_nothing_is_trimmed_below_the_line(steps: list[Step], version: int) -> N
 def by_the_book(whole: Window, limits: WindowLimits, line: int) -> set[int]:
     """What a trim of the window `whole` takes out, said once more and as plainly as can be."""
     left = {entry.seq: entry.tokens for entry in whole.entries}
-    recent = whole.entries[-limits.protected :]
-    safe = {entry.seq for entry in recent} | {entry.batch for entry in recent}
+    safe = protected(whole, limits.protected)
     out: set[int] = set()
     goal = min(limits.low_water, line)
-    for kinds in (("result",), ("attachment",), ("assistant", "summary")):
+    for kinds in (("result", "fresh"), ("attachment",), ("assistant", "summary")):
         for entry in whole.entries:
             if whole.fixed + sum(left.values()) <= goal:
                 return out
@@ -127,7 +138,7 @@ def test_nothing_is_ever_reordered(steps: list[Step], version: int) -> None:
     for (first, was), (second, now) in zip(session.windows, session.windows[1:], strict=False):
         if recipe_at(session, first).recipe.version != recipe_at(session, second).recipe.version:
             continue
-        old, new = ([entry.seq for entry in window.entries] for window in (was, now))
+        old, new = ([entry.seq for entry in bare(window).entries] for window in (was, now))
         both = set(old) & set(new)
         assert [seq for seq in old if seq in both] == [seq for seq in new if seq in both]
 

@@ -1,0 +1,142 @@
+"""Where fresh context stands, and which of it is due (ORD-1 to ORD-5, ORD-9).
+
+Fresh context is a few rows of the user's side: working state, skills, runtime metadata, recall,
+corrections. Rows placed `each_request` stand behind completed history and before what the person
+said last, and are gone with the next request; any other row is part of the conversation from where
+it was recorded. What a row says is the agent's matter.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from nodwyn_tui.domain.canonical import sha256
+from nodwyn_tui.domain.events import Event, FreshContext, WindowRewind
+from nodwyn_tui.window import rows
+from nodwyn_tui.window.contexts import StartTracker
+from nodwyn_tui.window.entries import Entry
+from nodwyn_tui.window.sequence import EACH_REQUEST, SAID
+
+FreshKind = Literal["working_state", "skills", "runtime", "recall", "corrections"]
+KINDS: tuple[FreshKind, ...] = get_args(FreshKind)
+"""In the order in which they stand."""
+
+Placement = Literal["each_request", "on_change", "run_start", "off"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshRow:
+    """What a kind of fresh context says now. One that has nothing to say has no row; `gone` is what
+    a row says from then on where an earlier one still stands in the window.
+    """
+
+    kind: FreshKind
+    trust: Literal["trusted", "data"]
+    text: str
+    gone: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What a request needs: `record` goes into the log before it, in order; `again` are rows that
+    stand in the log already, as seqs by kind, where the request is to show them.
+    """
+
+    record: tuple[FreshContext, ...] = ()
+    again: Mapping[FreshKind, int] = field(default_factory=dict)
+
+    def shown(self, recorded: Sequence[Event]) -> tuple[int, ...]:
+        """The seqs of the rows that stand in the request alone (`Shape.fresh`), once the log has
+        `recorded` what was due.
+        """
+        seqs: dict[str, int] = {**self.again}
+        for event in recorded:
+            if isinstance(event, FreshContext) and event.placement == EACH_REQUEST:
+                seqs[event.kind] = event.seq
+        return tuple(seqs[kind] for kind in KINDS if kind in seqs)
+
+
+def tail(entries: Sequence[Entry]) -> int:
+    """How many entries stand before the unanswered input at the end: behind the last reply, its
+    results and its plan, from the first entry on that the person gave (ORD-1).
+    """
+    start = end = len(entries)
+    while end and (entries[end - 1].kind in SAID or entries[end - 1].kind == "note"):
+        end -= 1
+        start = end if entries[end].kind in SAID else start
+    return start
+
+
+def recorded(events: Sequence[Event]) -> dict[int, FreshContext]:
+    """The rows of fresh context among events, by seq."""
+    return {event.seq: event for event in events if isinstance(event, FreshContext)}
+
+
+def entries_of(seqs: Sequence[int], known: Mapping[int, FreshContext]) -> list[Entry]:
+    """The entries of the fresh rows that a request names, in that order."""
+    return [rows.fresh(known[seq]) for seq in seqs if seq in known]
+
+
+class Freshness:
+    """Follows a session event by event, and knows which rows its window holds."""
+
+    def __init__(self) -> None:
+        self._tracker = StartTracker()
+        self._rows: list[FreshContext] = []
+
+    def feed(self, event: Event) -> None:
+        """Takes the next event of the log, or of the part of it that later windows need."""
+        place = self._tracker.place
+        self._tracker.feed(event)
+        if self._tracker.place != place:
+            self._rows.clear()
+        match event:
+            case FreshContext() if event.ctx == self._tracker.place.ctx:
+                self._rows.append(event)
+            case WindowRewind():
+                self._rows = [row for row in self._rows if row.seq < event.to]
+            case _:
+                pass
+
+    def due(self, now: Sequence[FreshRow], placement: Placement, *, run_starts: bool) -> Due:
+        """What the next request needs, where fresh context says `now` (one row a kind at most)."""
+        ordered = sorted(now, key=lambda row: KINDS.index(row.kind))
+        if placement == EACH_REQUEST:
+            return self._each_request(ordered)
+        if placement == "off" or (placement == "run_start" and not run_starts):
+            return Due()
+        return Due(record=tuple(self._changed(ordered, placement)))
+
+    def _each_request(self, now: Sequence[FreshRow]) -> Due:
+        """All that says something; what was said already in this window is not recorded anew."""
+        now = [row for row in now if row.text]
+        known = {
+            (row.kind, row.digest): row.seq for row in self._rows if row.placement == EACH_REQUEST
+        }
+        again = {row.kind: known.get((row.kind, sha256(row.text.encode()))) for row in now}
+        return Due(
+            record=tuple(
+                _event(row, EACH_REQUEST, row.text) for row in now if again[row.kind] is None
+            ),
+            again={kind: seq for kind, seq in again.items() if seq is not None},
+        )
+
+    def _changed(self, now: Sequence[FreshRow], placement: Placement) -> Iterator[FreshContext]:
+        """Each kind that says something else than its row in the window does."""
+        standing = {row.kind: row for row in self._rows if row.placement != EACH_REQUEST}
+        for row in now:
+            before = standing.get(row.kind)
+            text = row.text or (row.gone if before else "")
+            if text and (before is None or before.text != text):
+                yield _event(row, placement, text, before.seq if before else None)
+
+
+def _event(row: FreshRow, placement: str, text: str, supersedes: int | None = None) -> FreshContext:
+    return FreshContext(
+        kind=row.kind,
+        trust=row.trust,
+        text=text,
+        digest=sha256(text.encode()),
+        placement=placement,
+        supersedes=supersedes,
+    )

@@ -49,7 +49,7 @@ class Due:
         """The seqs of the rows that stand in the request alone (`Shape.fresh`), once the log has
         `recorded` what was due.
         """
-        seqs: dict[str, int] = {**self.again}
+        seqs: dict[str, int] = dict(self.again.items())
         for event in recorded:
             if isinstance(event, FreshContext) and event.placement == EACH_REQUEST:
                 seqs[event.kind] = event.seq

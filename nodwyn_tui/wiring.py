@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 
 from nodwyn_tui.agent.assembly import Rooms
+from nodwyn_tui.agent.connecting import Connector
+from nodwyn_tui.agent.local_model import LocalModel
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.worker import Worker
@@ -46,7 +48,15 @@ def assemble(command: Open) -> Household:
         return environment.for_children(variable_names(servers), credentials.held(servers))
 
     shipped = Shipped(paths.state / FILE)
-    models = Models(loaded, environment, credentials, clock, redactor, shipped)
+    local = LocalModel(paths.cache, child_environment)
+    connector = Connector(
+        loaded=loaded,
+        environment=environment,
+        credentials=credentials,
+        clock=clock,
+        redactor=redactor,
+    )
+    models = Models(connector, shipped, local)
     models.strategy = command.strategy
     return Household(
         rooms=Rooms(

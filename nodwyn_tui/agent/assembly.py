@@ -15,7 +15,7 @@ from nodwyn_tui.agent.instructions import with_instructions
 from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.parts import Parts
-from nodwyn_tui.agent.prompt import SYSTEM
+from nodwyn_tui.agent.prompt import SYSTEM, WITHOUT_TOOLS
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.switching import Fallback
@@ -127,6 +127,8 @@ class Assembly:
     def _new_recipe(
         self, command: commands.Open, target: Target, tools: Sequence[Tool[Any]]
     ) -> Recipe:
+        if not target.tools:
+            return new_recipe(target, WITHOUT_TOOLS, (), self._loaded.settings.window)
         system = with_instructions(
             SYSTEM, self._loaded.file.parent, Path(command.workspace), target.context
         )

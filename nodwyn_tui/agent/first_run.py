@@ -7,9 +7,11 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.local_weights import MODEL
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.ways import find_ways
+from nodwyn_tui.config.servers import LOCAL
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import setup
 from nodwyn_tui.providers.pulling import Pulled, pull
@@ -25,6 +27,7 @@ class FirstRun:
         self._home, self._emit = home, emit
         self._looking: asyncio.Task[None] | None = None
         self._pulling: asyncio.Task[None] | None = None
+        self._starting: asyncio.Task[None] | None = None
 
     def find_ways(self) -> None:
         """Looks beside everything else: a server that is down answers late, or never."""
@@ -37,17 +40,31 @@ class FirstRun:
             raise UsageError("another model is being fetched: wait for it, or stop it first")
         self._pulling = asyncio.create_task(self._pulled(wanted))
 
+    def start_local(self) -> None:
+        """Starts the small local model beside everything else."""
+        if not _goes_on(self._starting):
+            self._starting = asyncio.create_task(self._started())
+
     async def stop_pull(self) -> None:
         """Stops the fetching; what came stays with Ollama."""
         await _ended(self._pulling)
 
     async def close(self) -> None:
         """Ends what goes on."""
-        await _ended(self._looking)
-        await _ended(self._pulling)
+        for task in (self._looking, self._pulling, self._starting):
+            await _ended(task)
 
     async def _found(self) -> None:
         self._emit(setup.WaysFound(ways=await find_ways(self._home().models)))
+
+    async def _started(self) -> None:
+        models = self._home().models
+        try:
+            await models.local.start(models.tell)
+        except ConfigError as error:
+            self._emit(setup.LocalStarting(error=str(error)))
+        else:
+            self._emit(setup.LocalStarting(status="it runs", server=LOCAL, model=MODEL))
 
     async def _pulled(self, wanted: setup.PullModel) -> None:
         home, told, status = self._home(), 0.0, ""

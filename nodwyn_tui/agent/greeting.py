@@ -16,6 +16,8 @@ from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.store.places import LOG_NAME
 
+NO_TOOLS = "{model} uses no tools: it answers, but reads and changes nothing here"
+
 
 def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
     """Tells the front; gives the pages of a session that is only read here."""
@@ -52,6 +54,8 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
     if session is not None:
         if household.loaded.settings.mode == "auto" and session.mode != "auto":
             emit(up.Notice(level="warning", text=AUTO_REFUSED))
+        if not session.has_tools:
+            emit(up.Notice(level="info", text=NO_TOOLS.format(model=session.model)))
         session.tell_meter()
     return None
 

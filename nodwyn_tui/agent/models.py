@@ -2,16 +2,16 @@
 
 import asyncio
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.connecting import Connector
+from nodwyn_tui.agent.local_model import LocalModel
+from nodwyn_tui.agent.local_weights import MODEL
 from nodwyn_tui.agent.spend import price_of
 from nodwyn_tui.agent.switching import Cold
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.checks import KEEPS_REASONING
-from nodwyn_tui.config.credentials import Credentials
-from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import Loaded, load_settings
 from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import (
@@ -20,18 +20,17 @@ from nodwyn_tui.config.schema import (
     ServerSettings,
     WindowSettings,
 )
+from nodwyn_tui.config.servers import LOCAL
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import KeepReasoning
 from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
-from nodwyn_tui.providers.catalogue import ModelListing
+from nodwyn_tui.providers.catalogue import PROPS, ModelListing
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.session_key import session_key
 from nodwyn_tui.providers.shipped import Shipped
-from nodwyn_tui.store.redact import Redactor
-from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.sizes import Wanted
 
 ASSUMED_CONTEXT = 32_768
@@ -61,26 +60,16 @@ class Found:
 class Models:
     """The models that this process can ask."""
 
-    def __init__(
-        self,
-        loaded: Loaded,
-        environment: Environment,
-        credentials: Credentials,
-        clock: Clock,
-        redactor: Redactor,
-        shipped: Shipped,
-    ) -> None:
-        self.loaded, self.environment, self.clock = loaded, environment, clock
-        self.connector = Connector(
-            loaded=loaded,
-            environment=environment,
-            credentials=credentials,
-            clock=clock,
-            redactor=redactor,
-        )
+    def __init__(self, connector: Connector, shipped: Shipped, local: LocalModel) -> None:
+        self.connector = connector
+        self.loaded, self.environment = connector.loaded, connector.environment
+        self.clock = connector.clock
         self.shipped = shipped
         self.strategy: Strategy | None = None
         """What the command line asks for, before what the settings say."""
+        self.local = local
+        self.tell: Callable[[str], None] = _to_nobody
+        """Hears what goes on while the small local model starts."""
         self._only: ModelChoice | None = None
         self._listed: dict[tuple[str, str, str], ModelFacts] = {}
 
@@ -127,6 +116,8 @@ class Models:
             if wanted not in ("", self._only.name):
                 raise UsageError("the tour has its own guide: leave it first (/quit), then choose")
             return await self.target(self._only, session)
+        if wanted == LOCAL and self.runs(LOCAL) and LOCAL not in self.loaded.settings.models:
+            wanted = f"{LOCAL}/{MODEL}"
         choice = choose_model(self.loaded, self.environment, wanted)
         if choice is None:
             choice = await self._from_ollama()
@@ -153,7 +144,8 @@ class Models:
 
     async def target(self, choice: ModelChoice, session: str) -> Found:
         """A choice made ready: its key read, its context asked for."""
-        provider = await self.connector.provider(choice.server_name, choice.server)
+        server = await self.reached(choice.server_name, choice.server)
+        provider = await self.connector.provider(choice.server_name, server)
         warning, facts = "", ModelFacts()
         try:
             facts = await provider.catalogue.facts(choice.model.model)
@@ -181,9 +173,25 @@ class Models:
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
                 folds=_folds(choice.model, self.loaded.settings.window),
+                tools=not (self.runs(choice.server_name) or _refuses_tools(facts)),
             ),
             warning,
         )
+
+    async def reached(self, name: str, server: ServerSettings) -> ServerSettings:
+        """A server with the address that it has now: the small local model's is started for it.
+        Raises `ConfigError` where it cannot be.
+        """
+        if not self.runs(name):
+            return server
+        running = await self.local.start(self.tell)
+        self.connector.credentials.lend(name, running.key)
+        self.connector.hold(running.key)
+        return server.model_copy(update={"base_url": running.base_url})
+
+    def runs(self, server: str) -> bool:
+        """Whether this process runs that server itself: one of that name may be the person's."""
+        return server == LOCAL and LOCAL not in self.loaded.settings.servers
 
     async def fallback(self, session: str) -> Target | None:
         """The model that takes over where another one fails; `None` where none is named. Raises
@@ -241,7 +249,8 @@ class Models:
     async def offered(self, server: str) -> list[ModelListing] | str:
         """A server's listing, or why there is none."""
         try:
-            provider = await self.connector.provider(server, self.loaded.servers[server])
+            where = await self.reached(server, self.loaded.servers[server])
+            provider = await self.connector.provider(server, where)
         except ConfigError as error:
             return str(error)
         try:
@@ -262,6 +271,17 @@ class Models:
         if isinstance(listings, str) or not listings:
             return None
         return choose_model(self.loaded, self.environment, f"ollama/{listings[0].id}")
+
+
+def _to_nobody(_text: str) -> None:
+    """Where nobody listens."""
+
+
+def _refuses_tools(facts: ModelFacts) -> bool:
+    """Whether a request that offers tools would be refused. llama.cpp takes it in any case: it only
+    says that the model's own template knows none.
+    """
+    return facts.tools is False and facts.abilities_from != PROPS
 
 
 def _other(name: str, detail: str, cold: Cold) -> up.ModelChoice:

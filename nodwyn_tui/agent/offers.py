@@ -53,7 +53,8 @@ async def configured(models: Models, name: str) -> Offers:
     assert choice is not None, "it is an entry's name"
     facts, failures = ModelFacts(), tuple[str, ...]()
     try:
-        provider = await models.connector.provider(choice.server_name, choice.server)
+        server = await models.reached(choice.server_name, choice.server)
+        provider = await models.connector.provider(choice.server_name, server)
         try:
             facts = await provider.catalogue.facts(choice.model.model)
             models.note(choice.server_name, choice.server, choice.model.model, facts)

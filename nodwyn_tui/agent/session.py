@@ -78,6 +78,11 @@ class Session:
         return self._parts.target.ref.name
 
     @property
+    def has_tools(self) -> bool:
+        """Whether the session's catalogue holds any."""
+        return bool(self._conversation.recipe.tools)
+
+    @property
     def strategy(self) -> Strategy:
         """What happens when the window fills."""
         return self._conversation.recipe.strategy

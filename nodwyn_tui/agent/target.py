@@ -31,6 +31,8 @@ class Target:
     strategy: Strategy
     facts: ModelFacts = field(default_factory=ModelFacts)
     folds: bool = True
+    tools: bool = True
+    """Whether its sessions have any: a server may refuse whatever offers them to this model."""
 
     def holding(self, context: int) -> "Target":
         """The same with the context that a session was recorded with."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from nodwyn_tui.agent.models import Models
+from nodwyn_tui.config.servers import LOCAL
 from nodwyn_tui.link.setup import Way
 
 LOOK_S = 3.0
@@ -42,6 +43,11 @@ async def find_ways(models: Models) -> tuple[Way, ...]:
     servers = list(_servers(models))
     ready = [way for way in servers if way.ready and way.detail]
     others = [way for way in servers if way not in ready]
+    if offered := models.local.offered:
+        small = Way(
+            kind="local", name=LOCAL, title="A small local model", detail=offered, ready=True
+        )
+        ready.append(small)
     tour = Way(kind="tour", name="tour", title="The tour", ready=True)
     return (*ollama, *ready, *others, tour)
 
@@ -65,7 +71,7 @@ def _servers(models: Models) -> Iterator[Way]:
     """
     keyed = dict(models.keys_at_hand())
     for name, server in models.loaded.servers.items():
-        if name == "ollama":
+        if name == "ollama" or models.runs(name):
             continue
         title, key_page = _HOSTED.get(name, _Hosted(name))
         kind = server.credential.partition(":")[0]

@@ -28,6 +28,11 @@ from nodwyn_tui.store.draft import Draft
 READ_ONLY = "this session is read-only here: another process writes it"
 NO_SESSION = "no model is chosen yet: /model picks one"
 
+STAYS_WITHOUT = (
+    "this session began with a model that uses no tools, and goes on without them; /new begins one"
+    " that has them"
+)
+
 
 class Worker:
     """Serves one front until it leaves."""
@@ -106,7 +111,13 @@ class Worker:
                 self._list_models()
             case commands.SaveDraft() | Attach():
                 self._of_the_prompt(command)
-            case setup.FindWays() | setup.ChooseModel() | setup.PullModel() | setup.StopPull():
+            case (
+                setup.FindWays()
+                | setup.ChooseModel()
+                | setup.PullModel()
+                | setup.StopPull()
+                | setup.StartLocal()
+            ):
                 await self._set_up(command)
             case _ if isinstance(command, settings.SettingsCommand):
                 await self._desk.do(command)
@@ -124,6 +135,8 @@ class Worker:
                 self._first_run.pull(command)
             case setup.StopPull():
                 await self._first_run.stop_pull()
+            case setup.StartLocal():
+                self._first_run.start_local()
             case _:
                 raise AssertionError(command)
 
@@ -185,7 +198,11 @@ class Worker:
         """Opens what was asked for; what was open before is closed first, so that its last events
         do not reach the new picture.
         """
-        self._household = self._household or self._assemble(command)
+        if self._household is None:
+            self._household = self._assemble(command)
+            models = self._household.models
+            models.tell = self._starts
+            self._closing.push_async_callback(models.local.close)
         if command.headless and self._home.loaded.errors:
             raise ConfigErrors(self._home.loaded.errors)
         if command.tour:
@@ -199,6 +216,10 @@ class Worker:
         if self._reader is not None:
             self._closing.callback(self._reader.close)
 
+    def _starts(self, status: str) -> None:
+        """The small local model comes up."""
+        self._back.emit(setup.LocalStarting(status=status))
+
     async def _switch(self, name: str) -> None:
         if self._session is None:
             if self._reader is not None:
@@ -210,6 +231,13 @@ class Worker:
         found = await self._home.models.choose(name, self._session.name)
         if found.target is None:
             raise ConfigError(self._home.models.setup())
+        if found.target.tools != self._session.has_tools:
+            if not self._session.spoken:  # nothing is lost by another catalogue yet
+                await found.target.provider.aclose()
+                await self._open(replace(self._opened, model=name))
+                return
+            if found.target.tools:
+                self._back.emit(up.Notice(level="warning", text=STAYS_WITHOUT))
         if self._session.spoken and found.target.ref.name != self._session.model:
             text = f"{found.target.ref.name} {self._session.cold(found.target)}"
             self._back.emit(up.Notice(level="info", text=text))

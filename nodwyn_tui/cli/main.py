@@ -123,6 +123,12 @@ def _worker(_arguments: Sequence[str]) -> int:
     return 0
 
 
+def _local(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.local_server import serve
+
+    return serve(arguments)
+
+
 COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "run": _run,
     "replay": _replay,
@@ -132,4 +138,5 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "auth": _auth,
     "models": _models,
     "_worker": _worker,
+    "_local": _local,
 }

@@ -70,12 +70,13 @@ class Credentials:
     def __init__(self, environment: Environment, folder: Path) -> None:
         self._environment = environment
         self._seen: set[str] = set()
+        self._lent: dict[str, str] = {}
         self.keychain = Keychain(folder)
 
     async def resolve(self, server_name: str, server: ServerSettings) -> str:
         """The server's key, '' where it names no credential; a `ConfigError` says what to do."""
         if not server.credential:
-            return ""
+            return self._lent.get(server_name, "")
         kind, _, rest = server.credential.partition(":")
         name = rest.strip()
         named = shown_place(name)
@@ -103,6 +104,11 @@ class Credentials:
     def remember(self, *keys: str) -> None:
         """Keys that came by another way."""
         self._seen.update(keys)
+
+    def lend(self, server_name: str, key: str) -> None:
+        """The key of a server that this process runs, for as long as it does."""
+        self._lent[server_name] = key
+        self.remember(key)
 
     def held(self, servers: Iterable[ServerSettings] = ()) -> frozenset[str]:
         """Every key this process knows: those resolved, and whatever key variables hold."""

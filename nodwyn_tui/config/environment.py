@@ -23,6 +23,9 @@ KEY_VARIABLES: Mapping[str, tuple[str, ...]] = {
 }
 """The variables that hold each well-known server's key, the usual one first."""
 
+LOCAL_KEY = "NODWYN_LOCAL_KEY"
+"""The variable by which the child that serves the small local model gets its key."""
+
 OLLAMA_PORT = 11434
 _SCHEME_PORTS = {"http": 80, "https": 443}
 _ANY_ADDRESS = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "[::1]"}

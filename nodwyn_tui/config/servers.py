@@ -8,6 +8,9 @@ from urllib.parse import SplitResult, urlsplit
 from nodwyn_tui.config.environment import KEY_VARIABLES, Environment
 from nodwyn_tui.config.schema import DialectName, OAuthSettings, ProviderName, ServerSettings
 
+LOCAL = "local"
+"""The server of the small local model. It has an address once it is started."""
+
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _PRIVATE_ENDINGS = (".localhost", ".local", ".lan", ".internal", ".home.arpa")
 
@@ -24,6 +27,7 @@ _BUILT_IN: Mapping[str, _BuiltIn] = {
     "lmstudio": _BuiltIn("openai", "http://127.0.0.1:1234/v1"),
     "llamacpp": _BuiltIn("openai", "http://127.0.0.1:8080/v1", "llamacpp"),
     "vllm": _BuiltIn("openai", "http://127.0.0.1:8000/v1", "vllm"),
+    LOCAL: _BuiltIn("openai", "http://127.0.0.1:0/v1", "llamacpp"),
     "openrouter": _BuiltIn("openai", "https://openrouter.ai/api/v1"),
     "openai": _BuiltIn("responses", "https://api.openai.com/v1"),
     "anthropic": _BuiltIn("anthropic", "https://api.anthropic.com"),

@@ -65,15 +65,17 @@ class PullProgress(Record):
 
 
 class StartLocal(Record):
-    """Start the small local model of the optional extra, and go on with it: `LocalStarting` with
-    what it does meanwhile, then the session opens.
+    """Start the small local model of the optional extra: `LocalStarting` with what it does
+    meanwhile, until it names the model, which `ChooseModel` then takes.
     """
 
 
 class LocalStarting(Record):
-    """The local model's server comes up, or did not: `error`."""
+    """The local model's server comes up, or did not: `error`. It runs once `model` is there."""
 
     status: str = ""
+    server: str = ""
+    model: str = ""
     error: str = ""
 
 

@@ -14,6 +14,9 @@ from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.listed_price import listed_price
 
+PROPS = "/props"
+"""Where llama.cpp's own word on abilities is from."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelListing:
@@ -191,7 +194,7 @@ def with_props(facts: ModelFacts, props: Json) -> ModelFacts:
             tools=tools if isinstance(tools, bool) else None,
             images=images if isinstance(images, bool) else None,
         ),
-        "/props",
+        PROPS,
     ).over(facts)
 
 

@@ -46,8 +46,6 @@ class SettingUp(Editing):
         match message.event:
             case up.Opened(model=""):
                 self._offer_first_run(message.event)
-            case up.Opened() if self._waiting is not None and not self._pulling:
-                self._waiting.dismiss(True)
             case _:
                 pass
 
@@ -60,9 +58,8 @@ class SettingUp(Editing):
                     self._ways_list.found(ways)
             case setup.PullProgress():
                 self._pulled(event, message.time)
-            case setup.LocalStarting(status=status, error=error):
-                if self._waiting is not None:
-                    self._waiting.progress.say(error or status, wrong=bool(error))
+            case setup.LocalStarting():
+                self._local_starts(event)
             case _:
                 assert_never(event)
 
@@ -236,6 +233,17 @@ class SettingUp(Editing):
         self._waiting = Waiting("The small local model", STARTING, "Esc goes back")
         self.app.push_screen(self._waiting, self._left_waiting)
         self.bridge.send(setup.StartLocal())
+
+    def _local_starts(self, event: setup.LocalStarting) -> None:
+        """What it does meanwhile; without the first run it is a session that opens with it."""
+        if self._waiting is None:
+            if event.status and not event.model:
+                self.tell("info", f"the small local model: {event.status}")
+            return
+        self._waiting.progress.say(event.error or event.status, wrong=bool(event.error))
+        if event.model and not self._pulling:
+            self._waiting.dismiss(True)
+            self._choose(event.server, event.model)
 
     def _choose(self, server: str, model: str) -> None:
         self.tell("info", f"sets {model} up…")

@@ -20,6 +20,8 @@ class _BuiltIn:
     provider: ProviderName
     base_url: str
     dialect: DialectName = "compatible"
+    cache_key_header: str = ""
+    """Its own name for the header that keeps a session where its cache is (PRV-4)."""
 
 
 _BUILT_IN: Mapping[str, _BuiltIn] = {
@@ -34,11 +36,11 @@ _BUILT_IN: Mapping[str, _BuiltIn] = {
     "deepseek": _BuiltIn("openai", "https://api.deepseek.com", "deepseek"),
     "cerebras": _BuiltIn("openai", "https://api.cerebras.ai/v1", "cerebras"),
     "groq": _BuiltIn("openai", "https://api.groq.com/openai/v1", "vllm"),
-    "mistral": _BuiltIn("openai", "https://api.mistral.ai/v1"),
+    "mistral": _BuiltIn("openai", "https://api.mistral.ai/v1", cache_key_header="x-affinity"),
     "together": _BuiltIn("openai", "https://api.together.xyz/v1"),
     "fireworks": _BuiltIn("openai", "https://api.fireworks.ai/inference/v1"),
     "baseten": _BuiltIn("openai", "https://inference.baseten.co/v1"),
-    "xai": _BuiltIn("openai", "https://api.x.ai/v1"),
+    "xai": _BuiltIn("openai", "https://api.x.ai/v1", cache_key_header="x-grok-conv-id"),
 }
 
 
@@ -56,6 +58,7 @@ def built_in_servers(environment: Environment) -> dict[str, ServerSettings]:
             provider=known.provider,
             base_url=(environment.ollama_url if name == "ollama" else "") or known.base_url,
             credential=f"env:{found}" if found else "",
+            cache_key_header=known.cache_key_header,
         )
     return servers
 

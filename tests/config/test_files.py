@@ -333,6 +333,17 @@ def test_a_well_known_server_needs_only_what_differs(tmp_path: Path) -> None:
     assert server.credential == "env:OPENROUTER_API_KEY"
 
 
+@pytest.mark.parametrize(("name", "header"), [("mistral", "x-affinity"), ("xai", "x-grok-conv-id")])
+def test_a_server_that_names_the_session_in_its_own_way(
+    tmp_path: Path, name: str, header: str
+) -> None:
+    """PRV-4: known for these, and the person's word outranks it."""
+    assert load(tmp_path, "").servers[name].cache_key_header == header
+    assert load(tmp_path, "").servers["groq"].cache_key_header == ""
+    mine = load(tmp_path, f'[servers.{name}]\ncache_key_header = ""\n').servers[name]
+    assert mine.cache_key_header == ""
+
+
 def test_a_well_known_name_with_another_protocol_is_a_server_of_its_own(tmp_path: Path) -> None:
     text = '[servers.groq]\nprovider = "ollama"\nbase_url = "http://127.0.0.1:9"\n'
     server = load(tmp_path, text).servers["groq"]

@@ -183,6 +183,8 @@ class Asker:
         # Where only the latest reply's goes back, an earlier one's leaves as it should.
         if gone and conversation.recipe.keep_reasoning != "latest":
             conversation.append(ev.Note(text=gone, audience="person", why=REASONING))
+        if without := self._loop.news(exchange.without):
+            conversation.append(ev.Note(text=without, audience="person", why=REASONING))
         prediction, prompt = conversation.forecast.predict(window, target, shape, self._clock.now())
         request, *_ = conversation.append(
             ev.LlmRequest(

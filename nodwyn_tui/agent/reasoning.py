@@ -28,10 +28,20 @@ def left_out(server: str, reason: str) -> str:
 
 
 class LoopWatch:
-    """Follows the requests of one run: which of its replies had their blocks in the last one."""
+    """Follows the requests of one run: which of its replies had their blocks in the last one, and
+    what was told of it.
+    """
 
     def __init__(self) -> None:
         self._had: frozenset[int] = frozenset()
+        self._told: set[str] = set()
+
+    def news(self, text: str) -> str:
+        """The text where this run was not told it yet, else ''."""
+        if text in self._told:
+            return ""
+        self._told.add(text)
+        return text
 
     def stale(self, entries: Sequence[Entry], server: str) -> str:
         """What the person is told where replies of the run go back without the blocks that the

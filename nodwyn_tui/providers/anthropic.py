@@ -25,6 +25,11 @@ API_VERSION = "2026-10-21"
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """The beta of `thinking.block_binding`."""
 
+SILENT = (
+    "With a budget of thinking a run must have begun with it. This one goes on without: the model"
+    " thinks again after your next message."
+)
+
 
 class Anthropic:
     """`POST /v1/messages`, SSE."""
@@ -53,9 +58,10 @@ class Anthropic:
         effort = effective(parameters.effort, request.max_output)
         keeps = parameters.keep_reasoning if effort not in OFF else False
         messages = self._conversation(request, pixels, model.origin, keeps, cached)
+        without = ""
         if has_budget(effort) and not may_think(messages):
             # A loop that can't begin with its thinking goes on without any (C14).
-            effort, keeps = "off", False
+            effort, keeps, without = "off", False, SILENT
             messages = self._conversation(request, pixels, model.origin, keeps, cached)
         body: dict[str, Json] = {
             "model": model.id,
@@ -70,7 +76,10 @@ class Anthropic:
         body["messages"] = messages
         beta = {"anthropic-beta": BINDING_BETA} if keeps else {}
         return WireRequest(
-            path="/v1/messages", body=body, headers={**beta, **session_headers(parameters)}
+            path="/v1/messages",
+            body=body,
+            headers={**beta, **session_headers(parameters)},
+            without=without,
         )
 
     def _conversation(

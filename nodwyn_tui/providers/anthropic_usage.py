@@ -13,8 +13,8 @@ _THINKING = ("output_tokens_details", "thinking_tokens")
 
 
 class UsageReader:
-    """Gathers usage over a stream: it is cumulative, so a later figure replaces an earlier one, and
-    a missing one replaces nothing.
+    """Gathers usage over a stream: it is cumulative, so a later figure replaces an earlier one; a
+    missing one replaces nothing, nor does a zero, which servers send that count once only (C08).
     """
 
     def __init__(self) -> None:
@@ -48,4 +48,4 @@ class UsageReader:
 
     def _keep(self, name: str, value: Json) -> None:
         if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
-            self._found[name] = value
+            self._found[name] = value or self._found.get(name, 0)

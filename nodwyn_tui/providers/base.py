@@ -59,12 +59,13 @@ class Keys(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WireRequest:
     """What goes over the wire: a path below the base URL, the JSON body, headers besides the
-    credential's.
+    credential's. `without` tells the person what of their settings it had to do without.
     """
 
     path: str
     body: Mapping[str, Json]
     headers: Mapping[str, str] = field(default_factory=dict)
+    without: str = ""
 
     def content(self) -> bytes:
         """The body's bytes: keys in the body's own order, no spaces, UTF-8."""

@@ -48,6 +48,11 @@ class Exchange:
         self._size = 0
 
     @property
+    def without(self) -> str:
+        """What of the person's settings the request had to do without, '' for nothing."""
+        return self._wire.without
+
+    @property
     def reply(self) -> Reply:
         """The whole reply; `RuntimeError` before the deltas have ended."""
         if self._reply is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
+from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.deltas import Reply
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
@@ -166,8 +167,9 @@ def _named(parts: Sequence[ReplyPart]) -> Iterator[ReplyPart]:
 
 def _kept(parts: Iterator[ReplyPart], parameters: Parameters) -> Iterator[ReplyPart]:
     for part in parts:
-        unasked = isinstance(part, Block) and part.block not in _UNASKED
-        if not unasked or parameters.keep_reasoning:
+        wanted = not isinstance(part, Block) or parameters.keep_reasoning or part.block in _UNASKED
+        # A session's log keeps no block that it would have to alter.
+        if wanted and not (isinstance(part, Block) and clean(part.data) != part.data):
             yield part
 
 

@@ -16,6 +16,7 @@ from nodwyn_tui.agent.reasoning import REASONING
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.providers.anthropic import SILENT
 from tests.agent.rig import Rig, messages
 from tests.fakes.anthropic_server import AnthropicServer, Thought, Turn, turn
 from tests.fakes.chat_server import ChatServer
@@ -353,3 +354,30 @@ async def test_an_older_model_thinks_with_a_budget(rig: Rig) -> None:
     asks = [json.loads(request.content)["thinking"] for request in server.bodies[1:]]
     assert asks == [{**asks[0], "type": "enabled", "budget_tokens": 4096}] * 4
     assert [len(signatures(server, n)) for n in range(1, 5)] == [0, 1, 1, 1]
+
+
+async def test_a_run_that_cannot_think_with_its_budget_says_so(rig: Rig) -> None:
+    """C14: thinking is switched on in mid-run; it waits for the next message, and this is told
+    once.
+    """
+    script = [
+        turn("I look.", look()),
+        turn(look()),
+        turn(look()),
+        say("done"),
+        turn(Thought("so"), "ok"),
+    ]
+    with AnthropicServer(script, thinks=("disabled", "enabled")) as server:
+        rig.configure(server, effort="off", max_output=8192)
+        await rig.open(max_steps=1)
+        assert (await rig.ask()).why == "limit"
+        await rig.close()
+        rig.configure(server, effort=2048, max_output=8192)
+        await rig.open(resume="last")
+        rig.tell(commands.Continue())
+        assert (await rig.until(up.RunEnded)).text.endswith("done")
+        await rig.ask("and?")
+    assert clean(server)
+    kinds = [json.loads(r.content)["thinking"]["type"] for r in server.bodies]
+    assert kinds == [*["disabled"] * 4, "enabled"]
+    assert [note.text for note in rig.of(ev.Note) if note.why == REASONING] == [SILENT]

@@ -167,6 +167,34 @@ def test_what_comes_of_a_picture_spoils_nothing(
     assert len(server.bodies[2].content) < 2_000
 
 
+def test_a_model_that_thinks_with_a_budget(home: Path, nodwyn: Nodwyn) -> None:
+    """PRV-1, PRV-12: the refusal names the setting, and with it all works."""
+    with AnthropicServer(task(), thinks=("enabled",)) as server:
+        configure(home, server, cache_control="ephemeral")
+        refusal = json.loads(nodwyn("models", "test", "m", "--json").stdout)["refusal"]
+        assert 'effort = "4096"' in refusal
+        server.violations.clear()
+        configure(home, server, cache_control="ephemeral", effort=4096)
+        found = findings(nodwyn("models", "test", "m", "--json"))
+    assert server.violations == []
+    assert {outcome for outcome, _ in found.values()} == {"yes"}
+    assert found["thinking"] == ("yes", "readable")
+
+
+def test_half_a_character_in_signed_thinking_ends_no_trial(home: Path, nodwyn: Nodwyn) -> None:
+    """C55: no log would keep that block, so it does not go back."""
+    first, *others = task()
+
+    def halved(pieces: list[bytes]) -> list[bytes]:
+        return [piece.replace(b"I look.", b"I \\ud83d .") for piece in pieces]
+
+    with AnthropicServer([replace(first, spoil=halved), *others]) as server:
+        configure(home, server)
+        done = nodwyn("models", "test", "m", "--json")
+    assert (done.returncode, server.violations) == (0, [])
+    assert findings(done)["thinking"][0] == "yes"
+
+
 def test_a_model_that_is_said_to_be_blind_is_shown_nothing(home: Path, nodwyn: Nodwyn) -> None:
     """PRV-12: its server's word is taken, and a request saved."""
     entry = {"architecture": {"input_modalities": ["text"]}}

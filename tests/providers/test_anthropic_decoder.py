@@ -293,6 +293,16 @@ def test_an_interruption_keeps_what_can_be_read() -> None:
     assert kept.finish == "interrupted"
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_zero_at_either_end_replaces_no_count(turned: bool) -> None:
+    """C08: some servers count the prompt in the first event only, some in the last."""
+    zero = {"input_tokens": 0, "cache_read_input_tokens": 0}
+    told = {"input_tokens": 20, "cache_read_input_tokens": 5}
+    first, last = (zero, told) if turned else (told, zero)
+    usage = read(start(**first), *text(0, "so"), *end(usage={**last, "output_tokens": 9})).usage
+    assert (usage.prompt_tokens, usage.cached_tokens, usage.output_tokens) == (25, 5, 9)
+
+
 def test_usage_is_cumulative_and_split_by_lifetime() -> None:
     """PRV-10: the prompt is what was read anew, from the cache, and written to it."""
     creation = {"ephemeral_5m_input_tokens": 0, "ephemeral_1h_input_tokens": 300}

@@ -13,8 +13,8 @@ from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, ToolSpec, UserRow
 from nodwyn_tui.errors import ProviderError
-from nodwyn_tui.providers import picture
-from nodwyn_tui.providers.base import WireRequest
+from nodwyn_tui.providers.exchange import Exchange
+from nodwyn_tui.providers.picture import COLOUR, Picture
 from nodwyn_tui.providers.provider import Provider
 
 Outcome = Literal["yes", "no", "unknown"]
@@ -126,10 +126,10 @@ async def probe(
     replies: list[Reply] = []
     request = trial.first
     try:
-        replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
+        replies.append(await _reply(provider.stream(request, model, parameters)))
         watch(Outcomes(trial=trial, replies=tuple(replies)))
         request = trial.second(replies[0], parameters)
-        replies.append(await _reply(provider, provider.encode(request, model, parameters), model))
+        replies.append(await _reply(provider.stream(request, model, parameters)))
         watch(Outcomes(trial=trial, replies=tuple(replies)))
     except ProviderError as error:
         return Outcomes(trial=trial, replies=tuple(replies), refusal=error)
@@ -140,15 +140,15 @@ async def probe(
 async def _seen(
     provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
 ) -> Reply | ProviderError:
-    asked = provider.encode(picture.question(trial.max_output), model, parameters)
+    drawn = Picture.drawn()
+    asked = drawn.question(trial.max_output)
     try:
-        return await _reply(provider, picture.with_picture(asked, model.provider), model)
+        return await _reply(provider.stream(asked, model, parameters, drawn.pixels))
     except ProviderError as error:
         return error
 
 
-async def _reply(provider: Provider, wire: WireRequest, model: ModelRef) -> Reply:
-    exchange = provider.exchange(wire, model)
+async def _reply(exchange: Exchange) -> Reply:
     async with exchange:
         async for _ in exchange:
             pass
@@ -258,7 +258,7 @@ def _images(found: Outcomes) -> Finding:
     seen, trial = found.seen, found.trial
     if isinstance(seen, Reply):
         texts = (part.text for part in seen.parts if isinstance(part, Text))
-        if picture.COLOUR in " ".join(texts).lower():
+        if COLOUR in " ".join(texts).lower():
             return Finding("images", "yes", "it told the colour of one")
         return Finding("images", "unknown", "one was taken, but its colour was not told")
     if isinstance(seen, ProviderError):

@@ -63,10 +63,7 @@ class Provider:
         pixels: Pixels = no_pixels,
     ) -> Exchange:
         """A request that is sent when the exchange is entered; retries are the turn's."""
-        return self.exchange(self.encode(request, model, parameters, pixels), model)
-
-    def exchange(self, wire: WireRequest, model: ModelRef) -> Exchange:
-        """The same for a request that is encoded already."""
+        wire = self.encode(request, model, parameters, pixels)
         return Exchange(self.client, wire, self.dialect, self.dialect.decoder(model))
 
     async def aclose(self) -> None:

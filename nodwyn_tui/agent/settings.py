@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from nodwyn_tui.agent.assembly import Rooms
+from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.setting_defaults import (
     Default,
     OfModel,
@@ -28,6 +30,7 @@ from nodwyn_tui.config.typed import as_typed, kind_of
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.link.settings import Setting, SettingsGroup
 from nodwyn_tui.providers.facts import ModelFacts
+from nodwyn_tui.window.entries import fixed_tokens
 
 TITLES = {
     "general": "Which model",
@@ -40,6 +43,11 @@ TITLES = {
 Facts = Callable[[str, ServerSettings, str], tuple[ModelFacts, ModelFacts]]
 """What a server's listing, as far as it was asked for, and the data that comes along say of a
 model: by the server's name, its settings and the model's id."""
+
+
+def prefix_of(rooms: Rooms) -> int:
+    """Tokens that every request of a session begins with, but for instructions of the workspace."""
+    return fixed_tokens(SYSTEM, tuple(tool.spec for tool in rooms.make_tools({})))
 
 
 @dataclass(slots=True)

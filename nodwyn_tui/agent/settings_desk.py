@@ -11,11 +11,10 @@ from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.model_desk import ModelDesk
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.opening import Household
-from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.renewal import Renewal
 from nodwyn_tui.agent.session import Session
-from nodwyn_tui.agent.settings import Shown
-from nodwyn_tui.agent.unsaved import Unsaved, changes_of, unsaved
+from nodwyn_tui.agent.settings import Shown, prefix_of
+from nodwyn_tui.agent.unsaved import Unsaved, changes_of, checked, unsaved
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.changes import Change, overtaken
 from nodwyn_tui.config.described import described
@@ -26,7 +25,6 @@ from nodwyn_tui.config.saving import save_changes
 from nodwyn_tui.domain.canonical import sha256
 from nodwyn_tui.errors import ConfigError, ConfigErrors, StoreError
 from nodwyn_tui.link import settings as up
-from nodwyn_tui.window.entries import fixed_tokens
 
 REMEMBERED = 64
 """Versions of the file that a change can have been made on."""
@@ -56,7 +54,7 @@ class SettingsDesk:
         self._changes: tuple[Change, ...] = ()
         self._told: up.SettingsShown | None = None
         self._servers = ModelDesk(self._models, household.rooms, emit, self._begin)
-        self._prefix = 0
+        self._prefix = prefix_of(household.rooms)
 
     async def do(self, command: up.SettingsCommand) -> None:
         """What the front asks for."""
@@ -171,10 +169,7 @@ class SettingsDesk:
         theirs = {} if wanted.over else overtaken(base, values, changes)
         if theirs:
             raise Overtaken(theirs)
-        as_is = self._unsaved(values, ())
-        would_be = self._unsaved(values, changes)
-        would_be.check(as_is.loaded)
-        return would_be.changes
+        return checked(values, changes, self._file, self._home.models.environment).changes
 
     def _tell(self, changes: tuple[Change, ...], theirs: Mapping[KeyPath, Any]) -> None:
         self._changes = changes
@@ -194,7 +189,7 @@ class SettingsDesk:
             unsaved=self._unsaved(values, changes),
             environment=self._home.models.environment,
             facts=self._home.models.facts_of,
-            prefix=self._prefix_tokens(),
+            prefix=self._prefix,
             theirs=theirs,
         )
         groups = shown.groups()
@@ -217,13 +212,6 @@ class SettingsDesk:
         while len(self._texts) > REMEMBERED:
             del self._texts[next(iter(self._texts))]
         return version
-
-    def _prefix_tokens(self) -> int:
-        """Tokens of system prompt and tools, which every window holds."""
-        if not self._prefix:
-            tools = tuple(tool.spec for tool in self._home.rooms.make_tools({}))
-            self._prefix = fixed_tokens(SYSTEM, tools)
-        return self._prefix
 
 
 def _later(changes: Sequence[Change]) -> list[str]:

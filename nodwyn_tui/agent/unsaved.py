@@ -50,6 +50,17 @@ class Unsaved:
             raise ConfigErrors([*self.stopped, *wrong])
 
 
+def checked(
+    saved: Mapping[str, Any], changes: Sequence[Change], file: Path, environment: Environment
+) -> Unsaved:
+    """The same as `unsaved`, for what is to be written: raises `ConfigErrors` where a change may
+    not be.
+    """
+    made = unsaved(saved, changes, file, environment)
+    made.check(unsaved(saved, (), file, environment).loaded)
+    return made
+
+
 def unsaved(
     saved: Mapping[str, Any], changes: Sequence[Change], file: Path, environment: Environment
 ) -> Unsaved:

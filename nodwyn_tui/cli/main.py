@@ -22,6 +22,7 @@ commands:
   nodwyn sessions list       the sessions of this workspace
   nodwyn sessions search T   what was said in them, with --all in those of all workspaces
   nodwyn models list         models and what is known of them; add, remove, test, pull, refresh
+  nodwyn config show         settings, and where each is from; path, check, set, unset
   nodwyn auth list           where each server's key is kept; set and remove one
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
@@ -115,6 +116,12 @@ def _models(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _config(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.config import run
+
+    return run(arguments)
+
+
 def _worker(_arguments: Sequence[str]) -> int:
     from nodwyn_tui.link.pipe import serve
     from nodwyn_tui.wiring import work
@@ -137,6 +144,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "sessions": _sessions,
     "auth": _auth,
     "models": _models,
+    "config": _config,
     "_worker": _worker,
     "_local": _local,
 }

@@ -13,12 +13,12 @@ from nodwyn_tui.agent.models import Models, listed_servers
 from nodwyn_tui.agent.offers import Offer, offers
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import positive_int
+from nodwyn_tui.cli.config import change, path_of
 from nodwyn_tui.cli.configured import Configured, config_option, configured, household
 from nodwyn_tui.cli.pulling import pull
 from nodwyn_tui.cli.refreshing import ROUTER, refresh
 from nodwyn_tui.cli.trying import test
-from nodwyn_tui.config.entries import entry_of
-from nodwyn_tui.config.saving import remove_value, set_value
+from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.domain.price import Price
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.providers.facts import ModelFacts
@@ -60,6 +60,10 @@ def _parser() -> argparse.ArgumentParser:
     adding.add_argument("--server", required=True, metavar="NAME", help="the server it is on")
     adding.add_argument("--model", required=True, metavar="ID", help="its id there")
     adding.add_argument("--context", type=positive_int, metavar="N", help="its context in tokens")
+    adding.add_argument(
+        "--set", action="append", default=[], type=_setting, metavar="KEY=VALUE",
+        help="one of its settings, such as effort=high or price.input=2; may be repeated",
+    )  # fmt: skip
     adding.add_argument("--lead", action="store_true", help="from now on it leads")
     removing = commands.add_parser("remove", help="take a model's entry out of config.toml")
     removing.add_argument("name")
@@ -83,6 +87,14 @@ def _parser() -> argparse.ArgumentParser:
     for command in (listing, adding, removing, trying, pulling, refreshing):
         config_option(command)
     return parser
+
+
+def _setting(text: str) -> tuple[KeyPath, str]:
+    """`KEY=VALUE` of a model's entry."""
+    key, equals, value = text.partition("=")
+    if not equals or not key.strip():
+        raise argparse.ArgumentTypeError("write KEY=VALUE, such as effort=high")
+    return path_of(key.strip()), value.strip()
 
 
 async def _list(models: Models, servers: Sequence[str], *, as_json: bool) -> None:
@@ -166,10 +178,16 @@ def _add(found: Configured, parsed: argparse.Namespace) -> None:
         raise UsageError(f"there is a model {parsed.name!r} already; remove it first, or edit it")
     if not parsed.model.strip() or not parsed.name:
         raise UsageError("a model has a name and an id")
-    entry = entry_of(parsed.server, server.provider, parsed.model, parsed.context)
-    set_value(found.file, ("models", parsed.name), entry)
+    entry = {"server": parsed.server, "model": parsed.model}
+    if parsed.context:
+        entry["num_ctx" if server.provider == "ollama" else "context"] = str(parsed.context)
+    wanted: dict[KeyPath, str | None] = {
+        ("models", parsed.name, key): value for key, value in entry.items()
+    }
+    wanted |= {("models", parsed.name, *path): value for path, value in parsed.set}
     if parsed.lead:
-        set_value(found.file, ("model",), parsed.name)
+        wanted["model",] = parsed.name
+    change(found, wanted)
     output.tell(f"{parsed.name} is {parsed.server}/{parsed.model}, in {found.file}")
 
 
@@ -179,9 +197,8 @@ def _remove(found: Configured, name: str) -> None:
     if name not in settings.models:
         known = ", ".join(settings.models) or "none has an entry"
         raise UsageError(f"no model is called {name!r}: {known}")
-    remove_value(found.file, ("models", name))
+    change(found, {("models", name): None})
     for key, value in (("model", settings.model), ("fallback", settings.fallback)):
         if value == name:
-            remove_value(found.file, (key,))
             output.tell(f"{key} named it, and names nothing now")
     output.tell(f"{name} is gone from {found.file}")

@@ -1,22 +1,8 @@
-"""The entry that a model gets in `config.toml`, whoever writes it: its name, and what has to stand
-there for its server's sake.
-"""
+"""The entry that a model gets in `config.toml` where the person gives it no name."""
 
+from nodwyn_tui.config.changes import Change, with_consequences
 from nodwyn_tui.config.files import Loaded
-from nodwyn_tui.config.saving import set_value
-from nodwyn_tui.config.schema import ProviderName
-
-Entry = dict[str, object]
-
-
-def entry_of(server: str, provider: ProviderName, model: str, context: int | None = None) -> Entry:
-    """What stands below `[models.NAME]`. `context` in tokens, where the person gives one."""
-    entry: Entry = {"server": server, "model": model}
-    if context:
-        entry["num_ctx" if provider == "ollama" else "context"] = context
-    if provider == "anthropic":
-        entry["cache_control"] = "ephemeral"  # without it every request is paid in full (PRV-3)
-    return entry
+from nodwyn_tui.config.saving import save_changes
 
 
 def lead_with(loaded: Loaded, server: str, model: str) -> str:
@@ -26,11 +12,13 @@ def lead_with(loaded: Loaded, server: str, model: str) -> str:
     entries = loaded.settings.models
     there = (name for name, each in entries.items() if (each.server, each.model) == (server, model))
     name = next(there, "")
+    entry = list[Change]()
     if not name:
         name = free_name(loaded, server, model)
-        entry = entry_of(server, loaded.servers[server].provider, model)
-        set_value(loaded.file, ("models", name), entry)
-    set_value(loaded.file, ("model",), name)
+        path = ("models", name)
+        entry = [Change((*path, "server"), server), Change((*path, "model"), model)]
+    wanted = [*entry, Change(("model",), name)]
+    save_changes(loaded.file, lambda values: with_consequences(values, wanted, loaded.servers))
     return name
 
 

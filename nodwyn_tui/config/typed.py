@@ -11,7 +11,7 @@ from nodwyn_tui.config.allowed import KeyPath, shapes
 Kind = Literal["text", "number", "switch", "choice", "list", "price"]
 
 _INTEGER = re.compile(r"[+-]?[0-9][0-9_,]{0,30}")
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
 
 
 def kind_of(path: KeyPath) -> Kind:

@@ -3,16 +3,24 @@
 import tomllib
 from pathlib import Path
 
-from nodwyn_tui.config.entries import entry_of, free_name, lead_with
+from nodwyn_tui.config.entries import free_name, lead_with
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.files import load_settings
 
 
-def test_an_entry_holds_what_its_server_needs() -> None:
-    """PRV-3, PRV-7: a cache that is asked for, and a context by the name that Ollama has for it."""
-    assert entry_of("a", "anthropic", "m")["cache_control"] == "ephemeral"
-    assert entry_of("o", "ollama", "m", 4096) == {"server": "o", "model": "m", "num_ctx": 4096}
-    assert entry_of("x", "openai", "m", 4096) == {"server": "x", "model": "m", "context": 4096}
+def test_an_entry_holds_what_its_server_needs(tmp_path: Path) -> None:
+    """PRV-3: a cache that is asked for, where a server of Anthropic's protocol wants that."""
+    file = tmp_path / "config.toml"
+    for server in ("anthropic", "groq"):
+        lead_with(load_settings(file, Environment()), server, f"of {server}")
+    assert tomllib.loads(file.read_text())["models"] == {
+        "of anthropic": {
+            "server": "anthropic",
+            "model": "of anthropic",
+            "cache_control": "ephemeral",
+        },
+        "of groq": {"server": "groq", "model": "of groq"},
+    }
 
 
 def test_names_never_meet(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.providers.token_counts import MOST
 
 _PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 _LONG = ("cache_creation", "ephemeral_1h_input_tokens")
@@ -47,5 +48,5 @@ class UsageReader:
         )
 
     def _keep(self, name: str, value: Json) -> None:
-        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
             self._found[name] = value or self._found.get(name, 0)

@@ -13,6 +13,7 @@ from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.client import Client
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.listed_price import listed_price
+from nodwyn_tui.providers.token_counts import MOST
 
 PROPS = "/props"
 """Where llama.cpp's own word on abilities is from."""
@@ -242,7 +243,9 @@ def _at(value: Json, *path: Json) -> Json:
 
 def _count(value: Json, *path: str) -> int | None:
     found = _at(value, *path)
-    return found if isinstance(found, int) and not isinstance(found, bool) and found > 0 else None
+    if not isinstance(found, int) or isinstance(found, bool):
+        return None
+    return found if 0 < found <= MOST else None
 
 
 def _text(value: Json, key: str) -> str:

@@ -14,6 +14,8 @@ SOURCE = "/models pricing"
 
 _CONDITIONS = frozenset({"min_prompt_tokens", "utc_start", "utc_end", "utc_days"})
 _DAY = 24 * 60
+_DEAREST = 1_000_000
+"""US dollars per million tokens; more is no price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,7 @@ def _dollars(value: Json) -> float | None:
         amount = Decimal(str(value)) * 1_000_000
     except InvalidOperation:
         return None
-    return float(amount) if amount.is_finite() and amount >= 0 else None
+    return float(amount) if amount.is_finite() and 0 <= amount <= _DEAREST else None
 
 
 def _overrides(listed: Json) -> _Overrides:

@@ -41,6 +41,7 @@ from nodwyn_tui.providers.rows import (
     thought,
 )
 from nodwyn_tui.providers.session_key import session_headers
+from nodwyn_tui.providers.token_counts import MOST
 
 _NANOSECONDS_IN_MS = 1_000_000
 
@@ -244,7 +245,9 @@ def _usage(end: Mapping[str, Json]) -> Usage:
 
 
 def _count(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value <= MOST else None
 
 
 def _milliseconds(value: Json) -> int | None:

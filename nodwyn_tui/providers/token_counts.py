@@ -6,6 +6,9 @@ from typing import Any
 from nodwyn_tui.domain.request import Json
 from nodwyn_tui.domain.usage import Usage
 
+MOST = 2**53
+"""A larger figure is none: what is counted never comes near it, and arithmetic would fail."""
+
 Path = tuple[str, ...]
 Counts = Mapping[str, tuple[Path, ...]]
 """Our name of a count, and where servers put it; the first that is there counts."""
@@ -106,4 +109,4 @@ def _figure(value: Json) -> float | None:
     """A count or an amount, `None` for anything that cannot be one."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if 0 <= value < float("inf") else None
+    return value if 0 <= value <= MOST else None

@@ -80,7 +80,8 @@ def test_contexts_and_their_sources(entry: dict[str, Any], context: int | None, 
 
 
 @pytest.mark.parametrize(
-    "pricing", [None, {}, {"prompt": "-1", "completion": "free"}, "x", {"prompt": []}]
+    "pricing",
+    [None, {}, {"prompt": "-1", "completion": "free"}, "x", {"prompt": []}, {"prompt": "1e400"}],
 )
 def test_prices_that_say_nothing(pricing: Any) -> None:
     """Missing stays missing: an unknown price is not a free one."""

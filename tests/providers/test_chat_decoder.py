@@ -464,6 +464,7 @@ def with_details(**details: int) -> list[dict[str, Any]]:
             Usage(output_tokens=0),
         ),
         ([{"usage": {"prompt_tokens": None, "completion_tokens": "7", "cost": -1}}], Usage()),
+        ([{"usage": {"prompt_tokens": 10**400, "completion_tokens": 2**64}}], Usage()),
     ],
 )
 def test_usage_in_any_spelling(chunks: list[dict[str, Any]], expected: Usage) -> None:

@@ -143,3 +143,13 @@ def test_no_json_breaks_the_decoder(values: list[Any]) -> None:
             decoder.feed(Frame(json.dumps({"message": value, "done": value})))
         decoder.finish()
     assert decoder.interrupted().finish == "interrupted"
+
+
+@pytest.mark.parametrize("figure", [10**400, 2**64, -1, True, "12", 1.5, None])
+def test_a_figure_that_none_can_be_is_missing(figure: object) -> None:
+    """PRV-10: and spoils no reply."""
+    end = {"prompt_eval_count": figure, "prompt_eval_duration": figure, "eval_count": 3}
+    line = {"message": {"content": "ok"}, "done": True, **end}
+    decoder = OllamaDecoder()
+    decoder.feed(Frame(json.dumps(line)))
+    assert decoder.finish().usage == Usage(output_tokens=3)

@@ -115,9 +115,7 @@ class Items:
     def of(self, event: Mapping[str, Json], kind: str) -> Item:
         """The item of that kind that an event is about; a new one if there is none."""
         index, id_ = _index(event), _string(event.get("item_id"))
-        return (
-            self._open(kind, index, id_) or self._latest(kind, index) or self._new(kind, index, id_)
-        )
+        return self.unfinished(event, kind) or self._new(kind, index, id_)
 
     def added(self, event: Mapping[str, Json]) -> Item | None:
         """An item begins; `None` for a kind that nothing is made of here."""
@@ -163,14 +161,18 @@ class Items:
         return [self._items[at] for _, at in sorted(places)]
 
     def settled(self, output: Sequence[Json]) -> list[Item]:
-        """The items at the end: the terminal response's own, `output`, where the stream had none
-        that was done.
+        """The items at the end: the terminal response's own, `output`, where fewer were done in the
+        stream.
         """
-        if any(item.whole is not None for item in self._items):
-            return self.in_order()
         given = [item for item in output if isinstance(item, Mapping)]
         known = [item for item in given if _string(item.get("type")) in _KINDS]
-        return [_of_output(item) for item in known] or self.in_order()
+        done = sum(item.whole is not None for item in self._items)
+        return [_of_output(item) for item in known] if len(known) > done else self.in_order()
+
+    def unfinished(self, event: Mapping[str, Json], kind: str) -> Item | None:
+        """The item of that kind that an event is about, if one has begun that is not done."""
+        index, id_ = _index(event), _string(event.get("item_id"))
+        return self._open(kind, index, id_) or self._latest(kind, index)
 
     def _open(self, kind: str, index: int | None, id_: str) -> Item | None:
         latest_first = [i for i in reversed(self._items) if i.kind == kind and i.whole is None]

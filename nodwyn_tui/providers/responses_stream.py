@@ -38,6 +38,16 @@ _THOUGHTS: Mapping[str, tuple[str, str]] = {
 }
 """Events with a piece of thinking: where it comes in, and the field that tells its parts apart."""
 
+_WHOLE: Mapping[str, tuple[str, str, str]] = {
+    "response.function_call_arguments.done": (CALL, "arguments", ""),
+    "response.output_text.done": (MESSAGE, "text", ""),
+    "response.refusal.done": (MESSAGE, "refusal", ""),
+    "response.reasoning_summary_text.done": (REASONING, "text", "summary"),
+    "response.reasoning_text.done": (REASONING, "text", "reasoning_text"),
+}
+"""Events with all of a piece: the kind of item, the field, and where thinking comes in. Most
+servers sent it before."""
+
 
 class ResponsesDecoder:
     """One reply. What goes back of it is taken from `response.output_item.done` alone, for what
@@ -113,6 +123,23 @@ class ResponsesDecoder:
                 yield self._called(item_begun)
         elif kind == "response.output_item.done":
             yield from self._done(event)
+        elif whole := _WHOLE.get(kind):
+            yield from self._at_once(event, *whole)
+
+    def _at_once(
+        self, event: Mapping[str, Json], kind: str, field: str, source: str
+    ) -> Iterator[Delta]:
+        """All of an item's text or arguments, of which nothing was streamed."""
+        item, all_of_it = self._items.unfinished(event, kind), _string(event.get(field))
+        if item is None or item.chars or not all_of_it:
+            return
+        if kind == CALL:
+            item.add(all_of_it)
+            yield self._called(item)
+        elif kind == MESSAGE:
+            yield from self._text(item, all_of_it)
+        else:
+            yield from self._thought(item, {"delta": all_of_it}, source, "")
 
     def _done(self, event: Mapping[str, Json]) -> Iterator[Delta]:
         """An item is whole. What was not streamed of it is shown now."""

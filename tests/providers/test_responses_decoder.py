@@ -284,6 +284,42 @@ def test_an_item_that_was_never_done_stands_as_it_was_streamed() -> None:
     assert reply.thinking_field == "reasoning_text"
 
 
+def test_what_comes_whole_without_a_delta_is_read() -> None:
+    """PRV-8, C27: a call must not run without the arguments that its server sent in one piece."""
+    frames = [
+        added(thought()), event("reasoning_summary_text.done", item_id="rs_1", text="Hm."),
+        added(message("")), event("output_text.done", item_id="msg_1", text="I look."),
+        added(called("fs-read", "")),
+        event("function_call_arguments.done", item_id="fc_1", arguments='{"path": "a"}'),
+        completed(),
+    ]  # fmt: skip
+    made = decoder()
+    deltas = [delta for frame in frames for delta in made.feed(frame)]
+    assert made.finish().parts == (
+        Thinking("Hm."), Text("I look."), Call("call_1", "fs-read", '{"path": "a"}'),
+    )  # fmt: skip
+    assert TextDelta("I look.") in deltas
+
+
+def test_what_comes_whole_again_adds_nothing() -> None:
+    """However late."""
+    late = event("function_call_arguments.done", item_id="fc_1", arguments='{"path": "b"}')
+    frames = [
+        added(called("fs-read", "")),
+        event("function_call_arguments.delta", item_id="fc_1", delta='{"path": "a"}'),
+        late, done(called("fs-read", '{"path": "a"}')), late, completed(),
+    ]  # fmt: skip
+    assert calls_of(read(*frames)) == [Call("call_1", "fs-read", '{"path": "a"}')]
+
+
+def test_an_item_that_only_the_last_event_has_counts() -> None:
+    """PRV-8: where it has more than were done in the stream."""
+    both = (message("I look."), called("fs-read", '{"path": "a"}'))
+    reply = read(done(both[0]), completed(*both))
+    assert [part.type for part in reply.parts] == ["text", "call"]
+    assert text_of(read(done(both[0]), completed(both[0]))) == "I look."
+
+
 def test_the_last_events_items_count_where_none_was_done() -> None:
     """PRV-8: and not where one was, for its own may be other ones."""
     items = (thought("hm", encrypted_content="E"), message("Hello"), called("a"))

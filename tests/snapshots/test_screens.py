@@ -29,8 +29,8 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "commands": (scenes.conversation, ("slash",)),
     "help": (scenes.conversation, ("f1",)),
     "entry_menu": (scenes.conversation, ("tab", "up", "up", "delete")),
-    "images": (scenes.images, ("left",)),
-    "image_seen": (scenes.images, ("left", "enter")),
+    "images": (scenes.images, ("home", "left")),
+    "image_seen": (scenes.images, ("home", "left", "enter")),
     "opened_call": (scenes.conversation, ("tab", "up", "enter")),
 }
 

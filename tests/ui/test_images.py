@@ -225,6 +225,26 @@ async def test_the_command_keeps_what_was_typed_if_it_fails() -> None:
         assert CHIP in on.text()
 
 
+async def test_the_path_after_the_command_completes(tmp_path: Path) -> None:
+    """IMG-1: folders and images, listed aside."""
+    (tmp_path / "pics").mkdir()
+    (tmp_path / "pics" / "my shot.png").touch()
+    (tmp_path / "pics" / "notes.txt").touch()
+    (tmp_path / "plan.PNG").touch()
+    on = stage(images(SHOT), replace(OPENED, workspace=str(tmp_path)))
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/image p")
+        await until(on, pilot, "/image pics/")
+        assert "/image plan.PNG" in on.text()
+        await press(pilot, "enter")
+        await until(on, pilot, "/image pics/my shot.png")
+        assert on.backend.of(Attach) == [], "a folder is no image"
+        assert "notes" not in on.text()
+        await press(pilot, "tab", "enter")
+        assert on.backend.of(Attach) == [Attach(text="pics/my shot.png", sure=True)]
+
+
 async def test_a_path_that_the_terminal_typed_becomes_an_image() -> None:
     """Some terminals type a dropped file's path raw; alone it is meant as an image."""
     on = stage(images(SHOT))
@@ -380,9 +400,9 @@ async def test_withheld_images_stand_there_and_one_key_confirms_them() -> None:
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
         told = " ".join(on.text().split())
-        assert "a.png: not confirmed for api.example.net; F4 sends what waits" in told
-        assert "b.png: gone from the session's store" in told
-        assert "F4 send images" in on.text()
+        assert "a.png not sent: not confirmed for api.example.net, F4 confirms" in told
+        assert "b.png not sent: gone from the session's store" in told
+        assert "F4 confirm images" in on.text()
         await press(pilot, "f4")
         assert on.backend.of(ConfirmImages) == [ConfirmImages()]
         on.backend.tell(ImagesWithheld(host="api.example.net"))

@@ -4,6 +4,7 @@ IMG-6). Files are read by the worker, but for the pictures of what it has stored
 
 from typing import assert_never
 
+from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import commands
 from nodwyn_tui.link.images import (
     Attach,
@@ -13,19 +14,29 @@ from nodwyn_tui.link.images import (
     ImageAttached,
     ImagesWithheld,
 )
+from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import messages as news
+from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.picture_sheet import PictureSheet
 from nodwyn_tui.ui.screens.stage import Stage
 from nodwyn_tui.ui.widgets.chips import Chips
-from nodwyn_tui.ui.widgets.completing import Completion
+from nodwyn_tui.ui.widgets.completing import Completer, Completion
+from nodwyn_tui.ui.widgets.image_paths import ImagePaths
 from nodwyn_tui.ui.widgets.picturing import PicturingEditor
 
+COMMAND = "/image "
 PREVIEW_FROM = 30
 """Rows of the screen that leave room for a preview."""
 
 
 class Attaching(Stage):
     """Between the prompt's images and the worker."""
+
+    def __init__(
+        self, bridge: Bridge, clock: Clock, completer: Completer, pictures: Pictures
+    ) -> None:
+        super().__init__(bridge, clock, completer, pictures)
+        self._paths = ImagePaths(self.run_worker, self.prompt.offer_again)
 
     def on_image_news(self, message: news.ImageNews) -> None:
         event = message.event
@@ -78,8 +89,13 @@ class Attaching(Stage):
         digests = self.prompt.gallery.digests
         self.bridge.send(commands.SaveDraft(text=self.prompt.draft, images=digests))
 
-    def complete_path(self, text: str) -> list[Completion]:  # noqa: ARG002 - until it reads
-        return []
+    def complete_path(self, text: str) -> list[Completion]:
+        """The files that the path after `/image` could become."""
+        if not text.startswith(COMMAND) or "\n" in text or self.header.opened is None:
+            self._paths.forget()
+            return []
+        typed = text.removeprefix(COMMAND).lstrip()
+        return self._paths.completions(COMMAND, typed, self.header.opened.workspace)
 
     def action_confirm_images(self) -> None:
         """What waits for it may go to the host that is asked now."""
@@ -108,5 +124,5 @@ class Attaching(Stage):
             self.prompt.paste(self.app.clipboard)  # what was cut here is no image, but wanted
             return
         if asked is not None and asked.sure and event.text:
-            self.prompt.put_back([f"/image {event.text}"])
+            self.prompt.put_back([COMMAND + event.text])
         self.tell("error", event.reason)

@@ -71,7 +71,7 @@ class Conversation(Asking):
         if self.tour_offered:
             hints.append(("Ctrl+T", "tour"))
         if self.awaits_confirmation:
-            hints.insert(0, ("F4", "send images"))
+            hints.insert(0, ("F4", "confirm images"))
         if self.activity.busy:
             hints += [("Enter", "queue"), ("Alt+Enter", "send in")]
         else:

@@ -10,11 +10,14 @@ from nodwyn_tui.ui.widgets.editor import Editor
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What can stand in place of what is typed; `more` says that an argument has to follow."""
+    """What can stand in place of what is typed; `more` says that an argument has to follow,
+    `goes_on` that it is a beginning only (a folder).
+    """
 
     text: str
     help: str
     more: bool = False
+    goes_on: bool = False
 
 
 Completer = Callable[[str], Sequence[Completion]]
@@ -65,7 +68,14 @@ class CompletingEditor(Editor):
     def take(self, completion: Completion) -> None:
         """Put it in place of what is typed."""
         self.set_text(completion.text + " " * completion.more)
-        self.withdraw()
+        if not completion.goes_on:
+            self.withdraw()
+
+    def offer_again(self) -> None:
+        """There is more to offer for what is typed, if nothing is offered yet."""
+        if not self._offered and self._seen == self.text:
+            self._seen = ""
+            self.offer()
 
     def _tell(self, completions: Sequence[Completion]) -> None:
         if completions or self._offered:

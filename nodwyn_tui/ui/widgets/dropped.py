@@ -26,6 +26,11 @@ def could_be_paths(text: str) -> bool:
     return len(lines) <= _MOST_LINES and all(_BEGINS.match(line) for line in lines)
 
 
+def is_image_name(name: str) -> bool:
+    """Whether a file's name ends as that of an image does."""
+    return bool(_ENDING.search(name))
+
+
 def could_be_an_image(text: str) -> bool:
     """Whether a message is one line that looks like nothing but an image's path, as some terminals
     type it.

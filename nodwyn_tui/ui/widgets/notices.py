@@ -19,11 +19,11 @@ _MARKS = {"info": ("·", "dim"), "warning": ("!", "warning"), "error": ("✗", "
 _MOST_ROWS = 3
 _MOST_NAMES = 3
 _REASONS = {
-    "other-host": "{names}: not confirmed for {host}; F4 sends what waits there too",
-    "no-vision": "{names}: the model takes no images, so they are not sent",
-    "missing": "{names}: gone from the session's store, so not sent",
-    "changed": "{names}: changed in the session's store, so not sent",
-    "refused": "{names}: {host} refused it, so it is not sent again",
+    "other-host": "{names} not sent: not confirmed for {host}, F4 confirms",
+    "no-vision": "{names} not sent: the model takes no images",
+    "missing": "{names} not sent: gone from the session's store",
+    "changed": "{names} not sent: changed in the session's store",
+    "refused": "{names} not sent: refused by {host} before",
 }
 """Why an image is withheld, in words."""
 _MORE = Span("  F2 shows more", "dim")

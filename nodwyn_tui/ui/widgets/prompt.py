@@ -187,7 +187,7 @@ class Prompt(PicturingEditor):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
             return
         if choice := self.offer():
-            unfinished = choice.more and choice.text != self.text
+            unfinished = (choice.more and choice.text != self.text) or choice.goes_on
             self.take(choice)
             if unfinished:
                 return

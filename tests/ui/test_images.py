@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from rich.color import ColorSystem
 from textual import events
 from textual.pilot import Pilot
 
+from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import (
@@ -23,6 +25,7 @@ from nodwyn_tui.link.images import (
 )
 from nodwyn_tui.ui.screens.picture_sheet import PictureSheet
 from nodwyn_tui.ui.widgets.dropped import could_be_an_image, could_be_paths
+from tests.ui import scenes
 from tests.ui.backend import OPENED, Stage, settled
 from tests.ui.backend import press as press_keys
 
@@ -510,3 +513,25 @@ def test_what_could_be_an_image() -> None:
     assert not could_be_an_image("/image b.png")
     assert not could_be_an_image("/a/b.py")
     assert not could_be_an_image("/a/b.png\n/a/c.png")
+
+
+@pytest.mark.parametrize("way", ["kitty", "sixel"])
+async def test_a_picture_in_pixels_goes_out_with_what_is_painted(
+    way: Pictures, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IMG-2: in order with Textual's own output, and away with the sheet."""
+    monkeypatch.setattr("nodwyn_tui.ui.widgets.graphics.cell_size", lambda: (10, 20))
+    on = Stage(OPENED, pictures=way)
+    on.backend.answers[Attach] = images(attached(path=scenes.PICTURE, width=320, height=180))
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        on.app.console._color_system = ColorSystem.TRUECOLOR
+        written: list[str] = []
+        monkeypatch.setattr(on.app._driver, "write", written.append)
+        await settled(pilot)
+        await paste(on, pilot, "/a")
+        await press(pilot, "left", "enter")
+        sign = "\U0010eeee" if way == "kitty" else "\x1bP"
+        await until(on, pilot, sign)
+        assert ("\x1b_G" in "".join(written)) == (way == "kitty")
+        await press(pilot, "escape")
+        assert ("\x1b_Ga=d,d=I" in "".join(written)) == (way == "kitty")

@@ -24,8 +24,7 @@ class PictureSheet(ModalScreen[None]):
     def __init__(self, image: Attached, pictures: Pictures) -> None:
         super().__init__()
         self._image = image
-        self._pictures = pictures
-        self._picture = Picture(id="picture", says_failure=True)
+        self._picture = Picture(pictures, id="picture")
 
     def compose(self) -> ComposeResult:
         image = self._image

@@ -10,10 +10,10 @@ from rich.color_triplet import ColorTriplet
 from rich.segment import Segment
 from rich.style import Style
 
-Rgb = tuple[int, int, int]
+from nodwyn_tui.ui.widgets.drawn import Drawn, Rgb
 
 
-def halves(path: str, columns: int, rows: int, ground: Rgb) -> list[list[Segment]]:
+def halves(path: str, columns: int, rows: int, ground: Rgb) -> Drawn:
     """The image of a file in at most so many cells, never larger than it is; what is transparent
     shows `ground`. `OSError` where it can't be read.
     """
@@ -23,7 +23,7 @@ def halves(path: str, columns: int, rows: int, ground: Rgb) -> list[list[Segment
             pixels = _on_ground(_fitted(image, columns, rows * 2), ground)
     except (ValueError, SyntaxError, Image.DecompressionBombError) as error:
         raise OSError(str(error)) from error
-    return [_row(upper, lower) for upper, lower in _pairs(pixels, ground)]
+    return Drawn(rows=[_row(upper, lower) for upper, lower in _pairs(pixels, ground)])
 
 
 def _fitted(image: Image.Image, width: int, height: int) -> Image.Image:

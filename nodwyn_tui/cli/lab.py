@@ -18,6 +18,7 @@ from nodwyn_tui.lab.cache_models import CACHE_MODELS
 from nodwyn_tui.lab.export import csv_text, need_parquet, parquet_bytes
 from nodwyn_tui.lab.logs import logs_at
 from nodwyn_tui.lab.measures import Prices
+from nodwyn_tui.lab.orders import ORDERS
 from nodwyn_tui.lab.pictures import costs, course, need_costs, need_course, need_pictures
 from nodwyn_tui.lab.policies import LabPolicy, recipe_versions
 from nodwyn_tui.lab.report import Findings, chart, gather, table, value
@@ -72,7 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--low", metavar="N", help="the low mark, in tokens")
     add("--cap", metavar="N", help="the cap of a result, in tokens")
     add("--folds", metavar="F", help="stale results folded: on, off, or as recorded")
-    add("--order", metavar="O", help="where fresh rows stand (off)")
+    add("--order", metavar="O", help="where fresh rows stand (" + ", ".join(ORDERS) + ")")
     add("--cache-model", metavar="M", default=ALL, help=f"{', '.join(CACHE_MODELS)} (all)")
     add("--price", metavar="I,C,W,O", help="dollars a million tokens: input,cached,write,output")
     add("--jobs", type=_count, metavar="N", help="processes (as many as the machine has cores)")

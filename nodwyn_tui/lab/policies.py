@@ -10,6 +10,7 @@ from typing import cast, get_args
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
 from nodwyn_tui.errors import ReplayError, UsageError
+from nodwyn_tui.lab.orders import ORDERS
 from nodwyn_tui.window.entries import fixed_tokens
 from nodwyn_tui.window.policy import ADDED, policy_for
 from nodwyn_tui.window.sizes import Wanted, limits
@@ -17,8 +18,6 @@ from nodwyn_tui.window.sizes import Wanted, limits
 RECORDED = "recorded"
 
 STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
-ORDERS = ("each_request", "on_change", "run_start", "auto", "off")
-BUILT_ORDERS = ("off",)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +55,7 @@ class LabPolicy:
             except ReplayError as error:
                 raise UsageError(str(error)) from error
         _built("strategy", self.strategy, STRATEGIES, BUILT_STRATEGIES)
-        _built("order", self.order, ORDERS, BUILT_ORDERS)
+        _built("order", self.order, ORDERS, ORDERS)
         if self.high is not None and self.low is not None and self.low >= self.high:
             raise UsageError(
                 f"the low mark ({self.low:,}) must be below the high one ({self.high:,})"

@@ -11,7 +11,7 @@ from nodwyn_tui.domain.canonical import system_bytes, tools_bytes
 from nodwyn_tui.domain.events import LlmRequest, Parameters
 from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.window.build import Window
-from nodwyn_tui.window.entries import Entry, size
+from nodwyn_tui.window.entries import size
 
 FIXED = 2
 """Pieces of Region A: the tool catalogue and the system prompt, in the order that servers document.
@@ -95,7 +95,7 @@ class Prompts:
             path=tuple(path),
             ends=tuple(round(count * scale) for count in tokens),
             blocks=tuple(blocks),
-            history=_history(window.entries),
+            history=_history(window),
         )
 
     def _name(self, parent: int, content: Hashable) -> int:
@@ -125,11 +125,15 @@ def _wire(parameters: Parameters) -> tuple[Hashable, ...]:
     return (parameters.num_ctx, parameters.think, parameters.effort, parameters.dialect)
 
 
-def _history(entries: Sequence[Entry]) -> int:
-    """Pieces up to the history marker: all but the unanswered input at the end (ORD-1)."""
-    count = len(entries)
-    while count and entries[count - 1].kind in ("user", "attachment"):
-        count -= 1
+def _history(window: Window) -> int:
+    """Pieces up to the history marker: all but the unanswered input at the end, and the fresh rows
+    before it that are gone with the request (ORD-1, ORD-6).
+    """
+    count = window.history
+    if count is None:
+        count = len(window.entries)
+        while count and window.entries[count - 1].kind in ("user", "attachment"):
+            count -= 1
     return count + FIXED if count else 0
 
 

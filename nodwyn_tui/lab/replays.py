@@ -7,12 +7,11 @@ another window, nobody knows: a re-fold compares prompts, not outcomes.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from nodwyn_tui.domain.events import (
     Approval,
     Event,
-    FreshContext,
     LlmError,
     LlmRequest,
     LlmResponse,
@@ -28,6 +27,7 @@ from nodwyn_tui.domain.events import (
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.lab.compactions import assumed_note, without_compactions
+from nodwyn_tui.lab.orders import Orders
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.window import handover, weighing
 from nodwyn_tui.window.build import ENDLESS, UNTRIMMED, Shape, Window
@@ -104,6 +104,7 @@ class _Session:
         self._conversation = Rolling()
         self._others: dict[int, Rolling] = {}
         self._resumed = False
+        self._orders = None if policy.order is None else Orders(policy.order)
 
     def take(self, event: Event) -> None:
         """The next event, as the policy has it."""
@@ -114,13 +115,12 @@ class _Session:
                 event = replace(event, recipe=self._recipe)
             case ResultFold() if self._policy.folds is not None:
                 return
-            case FreshContext() if self._policy.order == "off":
-                return
             case WindowReset() if self._recipe and not policy_for(self._recipe.version).resets:
                 return
             case _:
                 pass
-        self._add(self._placed(event))
+        if self._orders is None or self._orders.take(event):
+            self._add(self._placed(event))
 
     def _placed(self, event: AnyEvent) -> AnyEvent:
         """Where the conversation goes on under the policy. A rewind ends behind the handover note:
@@ -176,7 +176,7 @@ class _Session:
                 f"no recipe is recorded before the request at seq {recorded.seq}, so it cannot be"
                 " rebuilt"
             )
-        recorded = self._placed(recorded)
+        recorded = self._placed(self._freshened(recorded))
         rolling, shape = self._of(recorded.ctx), _shape(recorded, self._policy)
         window = rolling.window(recipe, shape)
         changes = bool(window.newly) or self._resumed
@@ -188,7 +188,20 @@ class _Session:
         self._resumed = False
         own = replace(recorded, digest=window.digest, elided=window.newly, estimate=window.estimate)
         self._add(own)
-        return window
+        return window if self._orders is None else self._orders.placed(window, own.fresh)
+
+    def _freshened(self, recorded: LlmRequest) -> LlmRequest:
+        """The request with the fresh rows that the policy gives it."""
+        if self._orders is None:
+            return recorded
+        due = self._orders.due(recorded)
+        made = [
+            replace(row, seq=_between(recorded.seq, n, len(due.record)), ctx=recorded.ctx)
+            for n, row in enumerate(due.record)
+        ]
+        for row in made:
+            self._add(row)
+        return replace(recorded, fresh=due.shown(made))
 
     def _fold(self, recorded: LlmRequest, recipe: Recipe, shape: Shape) -> bool:
         """Makes the folds that cost nothing now that the prefix changes anyway (ENG-21), before
@@ -225,6 +238,8 @@ class _Session:
             return
         self._log.append(event)
         self._stale.feed(event)
+        if self._orders is not None:
+            self._orders.feed(event)
         for rolling in (self._conversation, *self._others.values()):
             rolling.feed(event)
 
@@ -261,6 +276,13 @@ def _shape(recorded: LlmRequest, policy: LabPolicy) -> Shape:
         withheld={image.sha256: image.reason for image in recorded.withheld_images},
         fresh=recorded.fresh,
     )
+
+
+def _between(seq: int, place: int, count: int) -> int:
+    """A seq of its own for a row that the policy adds before the line at `seq`, where the log has
+    none free: such rows are told apart and compared by it, no more.
+    """
+    return cast("int", seq - (count - place) / (count + 1))
 
 
 def _left(former: Window | None, window: Window) -> tuple[Left, ...]:

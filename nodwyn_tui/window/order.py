@@ -22,6 +22,7 @@ KINDS: tuple[FreshKind, ...] = get_args(FreshKind)
 """In the order in which they stand."""
 
 Placement = Literal["each_request", "on_change", "run_start", "off"]
+PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +55,20 @@ class Due:
             if isinstance(event, FreshContext) and event.placement == EACH_REQUEST:
                 seqs[event.kind] = event.seq
         return tuple(seqs[kind] for kind in KINDS if kind in seqs)
+
+
+def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) -> Placement:
+    """What `auto` is on a provider (ORD-9): rows that come and go where what stands before them is
+    read from the cache all the same; rows that stay where a row taken out would cost the prefix or
+    void the reasoning bound to it; and those only at a run's start where a template rewrites
+    earlier turns at each row of the person's side. `breakpoints` says that the cache is asked for
+    by explicit ones.
+    """
+    if provider == "ollama":
+        return "run_start"
+    if provider == "openai":
+        return "each_request"
+    return "each_request" if breakpoints and not keeps_reasoning else "on_change"
 
 
 def tail(entries: Sequence[Entry]) -> int:

@@ -55,7 +55,7 @@ def test_table_and_bars_of_one_log() -> None:
     ("options", "words"),
     [
         (("--strategy", "rollover"), "cannot fold strategy 'rollover' yet"),
-        (("--order", "on_change"), "cannot fold order 'on_change' yet"),
+        (("--order", "middle"), "there is no order 'middle'; there are: each_request"),
         (("--recipe", "5"), "recipe version 5 is not documented"),
         (("--high", "many"), "--high takes whole numbers of tokens"),
         (("--cache-model", "magic"), "there is no cache model 'magic'; there are: kv-slot"),

@@ -40,7 +40,7 @@ def test_other_words_are_no_recipe(words: str) -> None:
         (LabPolicy(recipe=3), "recipe version 3 is not documented"),
         (LabPolicy(strategy="rollover"), "cannot fold strategy 'rollover' yet"),
         (LabPolicy(strategy="guess"), "there is no strategy 'guess'; there are: trim"),
-        (LabPolicy(order="each_request"), "cannot fold order 'each_request' yet"),
+        (LabPolicy(order="middle"), "there is no order 'middle'; there are: each_request"),
         (LabPolicy(high=5, low=5), r"low mark \(5\) must be below the high one \(5\)"),
     ],
 )

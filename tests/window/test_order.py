@@ -8,9 +8,10 @@ import pytest
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call
 from nodwyn_tui.window.build import Shape, Window, build
-from nodwyn_tui.window.order import EACH_REQUEST, Freshness, FreshRow, Placement
+from nodwyn_tui.window.order import Freshness, FreshRow, Placement
 from nodwyn_tui.window.replay import replay
 from nodwyn_tui.window.rolling import Rolling
+from nodwyn_tui.window.sequence import EACH_REQUEST
 from tests.builders import LogBuilder, texts
 
 

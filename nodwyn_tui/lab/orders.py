@@ -1,0 +1,105 @@
+"""Fresh context under another placement than the one it was recorded with (ORD-9).
+
+What its kinds said at a request is taken from what was recorded for it; which rows that makes, and
+where they stand, is the policy's. One placement is here alone, to compare with: `before_run`, the
+rows of each request in front of the run's own message, where each change rewrites all that the run
+did since.
+"""
+
+from collections.abc import Sequence
+
+from nodwyn_tui.domain.events import Event, FreshContext, LlmRequest, UserMessage
+from nodwyn_tui.window import tape
+from nodwyn_tui.window.build import Window, with_fresh
+from nodwyn_tui.window.order import (
+    KINDS,
+    PLACEMENTS,
+    Due,
+    Freshness,
+    FreshRow,
+    Placement,
+    entries_of,
+    placement_for,
+)
+from nodwyn_tui.window.sequence import EACH_REQUEST
+
+AUTO = "auto"
+BEFORE_RUN = "before_run"
+ORDERS = (*PLACEMENTS, AUTO, BEFORE_RUN)
+
+
+class Orders:
+    """One session's fresh context, as a policy places it."""
+
+    def __init__(self, order: str) -> None:
+        self._order = order
+        self._recorded: dict[int, FreshContext] = {}
+        self._stay: dict[str, FreshContext] = {}
+        self._made = Freshness()
+        self._rows: dict[int, FreshContext] = {}
+        self._starts = True
+        self._run_from = 0
+
+    def take(self, event: Event) -> bool:
+        """The next event as recorded; whether the policy's log holds it too."""
+        match event:
+            case FreshContext():
+                self._recorded[event.seq] = event
+                if event.placement != EACH_REQUEST:
+                    self._stay[event.kind] = event
+                return False
+            case UserMessage() if event.starts_run:
+                self._starts, self._run_from = True, event.seq
+            case _:
+                pass
+        return True
+
+    def feed(self, event: Event) -> None:
+        """The next event of the policy's own log."""
+        self._made.feed(event)
+        if isinstance(event, FreshContext):
+            self._rows[event.seq] = event
+
+    def due(self, request: LlmRequest) -> Due:
+        """The rows that a request needs now."""
+        placement = self._placement(request)
+        now = [_row(event) for event in self._now(request)]
+        due = self._made.due(now, placement, run_starts=self._starts)
+        self._starts = False
+        return due
+
+    def placed(self, window: Window, own: Sequence[int]) -> Window:
+        """The window with its rows where the policy has them."""
+        if self._order != BEFORE_RUN or window.bare is None:
+            return window
+        bare = window.bare
+        at = next((n for n, e in enumerate(bare.entries) if e.seq == self._run_from), 0)
+        request = bare.request
+        past = tape.start(request.system, request.tools, request.max_output)
+        past = past.extended([entry.data for entry in bare.entries[:at]])
+        return with_fresh(bare, past, entries_of(own, self._rows))
+
+    def _placement(self, request: LlmRequest) -> Placement:
+        match self._order:
+            case "auto":
+                parameters = request.parameters
+                return placement_for(
+                    request.model.provider,
+                    breakpoints=(parameters.cache_control or "off") != "off",
+                    keeps_reasoning=bool(parameters.keep_reasoning),
+                )
+            case "before_run":
+                return "each_request"
+            case order:
+                return next(each for each in PLACEMENTS if each == order)
+
+    def _now(self, request: LlmRequest) -> list[FreshContext]:
+        """What the kinds said when a request went out."""
+        named = [self._recorded[seq] for seq in request.fresh if seq in self._recorded]
+        now = {**self._stay, **{event.kind: event for event in named}}
+        return [now[kind] for kind in KINDS if kind in now]
+
+
+def _row(event: FreshContext) -> FreshRow:
+    kind = next(kind for kind in KINDS if kind == event.kind)
+    return FreshRow(kind=kind, trust=event.trust, text=event.text)

@@ -45,8 +45,7 @@ class LogHistory:
                 yield History(
                     log=reader,
                     decode=decode,
-                    likely=log.archive.likely,
-                    place=log.archive.place,
+                    index=log.archive,
                     reach=Reach(
                         windows=windows,
                         floor=facts.floor,

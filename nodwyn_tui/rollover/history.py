@@ -1,18 +1,18 @@
 """The earlier windows of a session, listed, searched and read back within fixed bounds (ROL-11).
 
-The log's bytes are handed in, and an index of its words where there is one. Only the order of
-answers depends on that index: without it, or with one that knows nothing, the same rows are found,
-over more calls.
+The log's bytes are handed in, and an index. Without it, or with one that cannot tell, the same
+items are found, over more calls.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from nodwyn_tui.domain.events import Event, LlmRequest, ToolResult
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.rollover.cursor import Cursors, Place
-from nodwyn_tui.rollover.items import Item, item_of
+from nodwyn_tui.rollover.items import Item, found_in, item_of
 from nodwyn_tui.rollover.page import DATA, Page, body_room, within
 from nodwyn_tui.rollover.scan import (
     MOST_OF_A_ROW,
@@ -36,17 +36,32 @@ SNIPPET, BEFORE = 240, 60
 _CANDIDATES = 50
 _HEAD = 170
 """Bytes of a header with a cursor in it."""
-_LIKELY, _REST = 1, 2
-"""Phases of a search: what the index names, then every row that it did not."""
-_INSIDE = 4
+_LIKELY, _OTHERS, _ALL = 1, 2, 4
+"""Phases of a search: what the index knows the words in, then what else it thinks possible; or
+without an index, every row.
+"""
+_INSIDE = 8
 """Beside the phase: the scan stands within an over-long row."""
 
 Row = tuple[int, int, int]
 """A seq, and the offset and length of its line."""
-Likely = Callable[[str, int, int], Sequence[Row] | None]
-"""Of rows before a seq, the latest in which the index knows the words of a query, so many at most;
-`None` where no index can tell without much reading.
+Names = Callable[[str, int, int], Sequence[Row] | None]
+"""Of rows before a seq, the latest that may hold a query, so many at most; `None` where no index
+can tell without much reading.
 """
+
+
+class Index(Protocol):
+    """What is known of where things stand in the log. `likely` and `others` name all rows that can
+    hold a query, each once; `place` is the byte at which the first event from a seq on begins,
+    `None` where that is not known.
+    """
+
+    def likely(self, text: str, before: int, limit: int) -> Sequence[Row] | None: ...
+
+    def others(self, text: str, before: int, limit: int) -> Sequence[Row] | None: ...
+
+    def place(self, seq: int) -> int | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +107,15 @@ class Reach:
         return max(number, self.floor + 1), behind
 
 
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """What is searched for, and the first seq that counts."""
+
+    query: str
+    pattern: re.Pattern[str]
+    first: int
+
+
 @dataclass(slots=True, kw_only=True)
 class _Found:
     """What a search has so far; `stop` is where it goes on, `None` once all was looked at."""
@@ -107,17 +131,15 @@ class _Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """One session's log at one moment. `likely` and `place` ask its index: `place` gives the byte
-    at which the first event from a seq on begins, `None` where it cannot tell. `room` is how many
-    bytes of JSON an answer may have; `clean` takes control codes out of a text.
+    """One session's log at one moment. `room` is how many bytes of JSON an answer may have;
+    `clean` takes control codes out of a text.
 
     Every answer is whole as it is given; `ToolError` says what to ask for instead.
     """
 
     log: LogBytes
     decode: Decode
-    likely: Likely
-    place: Callable[[int], int | None]
+    index: Index
     reach: Reach
     cursors: Cursors
     clean: Callable[[str], str]
@@ -149,8 +171,8 @@ class History:
             last = window.seq
 
     def search(self, query: str, window: str, cursor: str, limit: int) -> str:
-        """The rows in which the query stands, whatever its case: those that the index names, then
-        the others, both the latest first.
+        """The items in which the query stands, whatever its case: those that the index names, then
+        the others, both the latest first; without an index all in one order.
         """
         first, behind = self.reach.span(window)
         subject = (query.lower(), window)
@@ -158,13 +180,15 @@ class History:
             place = self.cursors.open(cursor, self.log, "search", subject)
         else:
             end = self.log.size if behind == FAR else self._offset_of(behind)
-            place = Place(phase=_LIKELY, seq=behind, end=end)
+            place = Place(phase=_LIKELY, seq=FAR, at=end, end=end)
         found = _Found(page=Page(self.room, _HEAD), limit=limit, stop=place)
-        seek = re.compile(re.escape(query), re.IGNORECASE)
+        sought = _Sought(query, re.compile(re.escape(query), re.IGNORECASE), first)
         if place.phase == _LIKELY:
-            self._search_likely(query, seek, first, place, found)
-        if found.stop is not None and found.stop.phase != _LIKELY:
-            self._search_rest(query, seek, first, found.stop, found)
+            self._search_named(sought, self.index.likely, found)
+        if found.stop is not None and found.stop.phase == _OTHERS:
+            self._search_named(sought, self.index.others, found)
+        if found.stop is not None and found.stop.phase & _ALL:
+            self._search_all(sought, found)
         more = ""
         if found.stop is not None:
             more = self.cursors.seal(found.stop, self.log, "search", subject)
@@ -172,26 +196,32 @@ class History:
         header = f"[history: {len(found.page.lines)} found; exhausted: {_word(not more)}"
         return found.page.text(f"{header}{skipped}{_going_on(more)}]")
 
-    def _search_likely(
-        self, query: str, seek: re.Pattern[str], first: int, place: Place, found: _Found
-    ) -> None:
-        """Looks at the rows that the index names. Leaves the rest for the scan."""
-        before = place.seq
-        while rows := self.likely(query, before, _CANDIDATES):
-            for seq, offset, length in rows:
-                if seq < first:
+    def _search_named(self, sought: _Sought, names: Names, found: _Found) -> None:
+        """Looks at the rows that the index names. Leaves the next phase in `found`; the same one
+        where it is to go on there; every row where there is no index any more.
+        """
+        stop = found.stop
+        assert stop is not None, "it is asked where to begin"
+        while rows := names(sought.query, stop.seq, _CANDIDATES):
+            for row in rows:
+                if row[0] < sought.first:
                     break
-                found.stop = Place(phase=_LIKELY, seq=seq + 1, end=place.end)
-                if not self._looked_at(seek, (seq, offset, length), found):
+                found.stop = replace(stop, seq=row[0] + 1)
+                if row[1] < stop.end and not self._dealt_with(sought, row, found):
                     return
-                before = seq
+                stop = replace(stop, seq=row[0])
             else:
                 continue
             break
-        found.stop = Place(phase=_REST, seq=before, at=place.end, end=place.end)
+        if rows is None:
+            found.stop = Place(phase=_ALL, at=stop.end, end=stop.end)
+        elif stop.phase == _LIKELY:
+            found.stop = replace(stop, phase=_OTHERS, seq=FAR)
+        else:
+            found.stop = None
 
-    def _looked_at(self, seek: re.Pattern[str], row: Row, found: _Found) -> bool:
-        """Whether a row that the index names was dealt with, within the budget and the page."""
+    def _dealt_with(self, sought: _Sought, row: Row, found: _Found) -> bool:
+        """Whether a row that the index names was looked at, within the budget and the page."""
         seq, offset, length = row
         if not self.budget.rows_left:
             return False
@@ -203,47 +233,38 @@ class History:
             data = self.budget.read(self.log, offset, length)
         except SpentError:
             return False
-        self.budget.rows_left -= 1
         event = self._event(data)
-        if event is None or event.seq != seq:
-            return True
-        line = self._hit(event, seek)
-        return line is None or not found.full(line)
+        line = self._hit(event, sought.pattern) if event and event.seq == seq else None
+        if line is not None and found.full(line):
+            return False
+        self.budget.rows_left -= 1
+        return True
 
-    def _search_rest(
-        self, query: str, seek: re.Pattern[str], first: int, place: Place, found: _Found
-    ) -> None:
-        """Looks at every row, but for those that the index had named."""
-        rows = Backwards(self.log, Spot(place.at, inside=bool(place.phase & _INSIDE)), self.budget)
-        spot = rows.spot
+    def _search_all(self, sought: _Sought, found: _Found) -> None:
+        """Looks at every row."""
+        place = found.stop
+        assert place is not None, "it is asked where to begin"
+        spot = Spot(place.at, inside=bool(place.phase & _INSIDE))
+        rows = Backwards(self.log, spot, self.budget)
         for line in rows:
             event = self._event(line.data)
-            if event is not None and event.seq < first:
+            if event is not None and event.seq < sought.first:
                 found.stop = None
                 return
-            hit = None if event is None else self._hit(event, seek)
-            if event is None or hit is None or self._named(query, event.seq, place):
-                spot = rows.spot
-            elif found.full(hit):
+            hit = None if event is None else self._hit(event, sought.pattern)
+            if hit is not None and found.full(hit):
                 break
-            else:
-                spot = rows.spot
+            spot = rows.spot
         else:
             spot = rows.spot
-        phase = _REST | (_INSIDE if spot.inside else 0)
-        rest = Place(phase=phase, seq=place.seq, at=spot.at, end=place.end)
-        found.stop = rest if spot.at else None
-
-    def _named(self, query: str, seq: int, place: Place) -> bool:
-        """Whether the index named a row already."""
-        rows = self.likely(query, seq + 1, 1) if seq >= place.seq else None
-        return bool(rows) and rows is not None and rows[0][0] == seq
+        phase = _ALL | (_INSIDE if spot.inside else 0)
+        found.stop = replace(place, phase=phase, at=spot.at) if spot.at else None
 
     def _hit(self, event: Event, seek: re.Pattern[str]) -> str | None:
         """What is told of a row in which the query stands."""
         if not self.reach.allows(event.seq) or self.reach.foreign(event.ctx):
             return None
-        if (item := item_of(event)) is None:
+        if (item := found_in(event)) is None:
             return None
         text = self.clean(item.text)
         match = seek.search(text)
@@ -318,7 +339,7 @@ class History:
 
     def _offset_of(self, seq: int) -> int:
         """The byte at which the first row from a seq on begins."""
-        known = self.place(seq)
+        known = self.index.place(seq)
         return offset_of(seq, self.log, self.decode, self.budget) if known is None else known
 
     def _event(self, data: bytes) -> Event | None:

@@ -10,6 +10,7 @@ from nodwyn_tui.domain.events import (
     Event,
     GatePlan,
     LlmResponse,
+    ToolCall,
     ToolResult,
     UserMessage,
 )
@@ -30,29 +31,44 @@ class Item:
 
 
 def item_of(event: Event) -> Item | None:
-    """What can be read back of an event; `None` if nothing can."""
+    """What can be read back of an event; `None` if nothing can. A reply bears its calls too."""
     match event:
-        case UserMessage(rejected=False):
-            return Item("user", event.text)
         case LlmResponse():
-            return _reply(event)
+            calls = [
+                part for part in event.parts if isinstance(part, Call) and part.name != HISTORY_TOOL
+            ]
+            lines = (*_said(event), *(f"{call.name} {call.arguments}" for call in calls))
+            ids = tuple(call.id for call in calls)
+            return Item("assistant", "\n".join(lines), ids) if lines else None
+        case _:
+            return found_in(event)
+
+
+def found_in(event: Event) -> Item | None:
+    """What of an event can be searched for, which its item begins with; `None` if nothing can. A
+    call is found where it was made, not in its reply.
+    """
+    match event:
+        case UserMessage(rejected=False) | GatePlan():
+            return Item("plan" if isinstance(event, GatePlan) else "user", event.text)
+        case LlmResponse():
+            said = _said(event)
+            return Item("assistant", "\n".join(said)) if said else None
+        case ToolCall() if event.name != HISTORY_TOOL:
+            text = f"{event.name} {event.arguments}"
+            return Item(f"call of {_named(event.name)}", text, (event.call_id,))
         case ToolResult() if event.name != HISTORY_TOOL:
             kind = "failed result" if event.is_error else "result"
             images = [IMAGE] * len(event.images)
             return Item(f"{kind} of {_named(event.name)}", "\n".join([event.text, *images]))
-        case GatePlan():
-            return Item("plan", event.text)
         case AttachImage():
             return Item("image", f"{IMAGE} {event.name} ({event.width}x{event.height})")
         case _:
             return None
 
 
-def _reply(event: LlmResponse) -> Item | None:
-    said = [part.text for part in event.parts if isinstance(part, Text)]
-    calls = [part for part in event.parts if isinstance(part, Call) and part.name != HISTORY_TOOL]
-    text = "\n".join([*said, *(f"{call.name} {call.arguments}" for call in calls)])
-    return Item("assistant", text, tuple(call.id for call in calls)) if text else None
+def _said(event: LlmResponse) -> list[str]:
+    return [part.text for part in event.parts if isinstance(part, Text)]
 
 
 def _named(name: str) -> str:

@@ -21,7 +21,7 @@ from nodwyn_tui.store.position import Position
 from nodwyn_tui.store.reading import LogReader, NotThere
 from nodwyn_tui.store.scan import scan
 from nodwyn_tui.store.tables import Row
-from nodwyn_tui.store.words import Query, text_of
+from nodwyn_tui.store.words import Query, inner_expression, text_of
 
 _ROWS, _BYTES = 500, 4 << 20
 """Events read at a time: so many, or so many bytes of them and one more."""
@@ -165,14 +165,27 @@ class Archive:
 
     def likely(self, text: str, before: int, limit: int) -> Sequence[Row] | None:
         """The places of events before the seq `before` in which the index knows the words of a
-        text, the latest first: most of those that hold it, but not all. `None` where no index can
-        tell without reading much of the log first.
+        text, the latest first. `None` where no index can tell without reading much of the log
+        first.
         """
         asked = Query.of(text).expression
-        if not asked or not self._is_near() or not self._index.tables.has_words:
+        if not self._is_near():
             return None
         with contextlib.suppress(sqlite3.Error):
-            return self._index.tables.found(asked, before, limit)
+            tables = self._index.tables
+            known = bool(asked) and tables.has_words
+            return tables.found(asked, before, limit) if known else ()
+        return None
+
+    def others(self, text: str, before: int, limit: int) -> Sequence[Row] | None:
+        """The places of the events that `likely` does not name though they may hold the text, the
+        latest first: in the middle of a word, or where a call's output is not indexed whole.
+        """
+        if not self._is_near():
+            return None
+        with contextlib.suppress(sqlite3.Error):
+            asked, inner = Query.of(text).expression, inner_expression(text)
+            return self._index.tables.others(asked, inner, before, limit)
         return None
 
     def place(self, seq: int) -> int | None:

@@ -23,7 +23,7 @@ from nodwyn_tui.store.position import Position
 from nodwyn_tui.store.reading import LogReader, NotThere
 from nodwyn_tui.store.tables import Tables
 
-VERSION = 1
+VERSION = 2
 """Changes whenever the same log gives other rows."""
 AT_ONCE = 8 << 20
 """Bytes of the log that one transaction takes in, and what is left of the batch they end in."""

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from nodwyn_tui.domain.events import (
+    AttachImage,
     ContextOpen,
     LlmRequest,
     ToolCall,
@@ -14,7 +15,7 @@ from nodwyn_tui.domain.events import (
     UserMessage,
 )
 from nodwyn_tui.store.following import Placed
-from nodwyn_tui.store.words import SEARCHED, text_of, words_of
+from nodwyn_tui.store.words import MOST_OF_OUTPUT, SEARCHED, text_of, words_of
 
 TABLES = (
     "CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
@@ -37,6 +38,11 @@ WORDS = (
 _BOUNDARIES = f"own AND type IN ('{UserMessage.type}', '{LlmRequest.type}')"
 """Events of the conversation before which all its calls are answered."""
 _TEXTS = ", ".join(f"'{kind.type}'" for kind in SEARCHED)
+_PARTLY = (
+    f"(type IN ('{ToolCall.type}', '{ToolResult.type}') AND length > {MOST_OF_OUTPUT}"
+    f" OR type = '{AttachImage.type}')"
+)
+"""Events whose words are not all in the index."""
 _LARGEST = 2**63 - 1
 
 Row = tuple[int, int, int]
@@ -156,6 +162,24 @@ class Tables:
         return self._rows(
             f"SELECT seq, offset, length FROM events WHERE {where} ORDER BY seq DESC LIMIT ?",
             *(*values, limit),
+        )
+
+    def others(self, expression: str, inner: str, before: int, limit: int) -> Sequence[Row]:
+        """The places of events that may hold what is searched for and that `found` does not name,
+        the latest first: those that `inner` asks for and what is not indexed whole; all that can
+        hold a text where `inner` is ''.
+        """
+        where, values = f"type IN ({_TEXTS}, '{AttachImage.type}')", list[str | int]()
+        if inner and self.has_words:
+            where = f"({_PARTLY} OR seq IN (SELECT rowid FROM words WHERE words MATCH ?))"
+            values = [inner]
+        if expression and self.has_words:
+            where += " AND seq NOT IN (SELECT rowid FROM words WHERE words MATCH ?)"
+            values.append(expression)
+        return self._rows(
+            f"SELECT seq, offset, length FROM events WHERE {where} AND seq < ?"
+            " ORDER BY seq DESC LIMIT ?",
+            *(*values, before, limit),
         )
 
     def _seq(self, where: str, value: int, skip: int = 0) -> int | None:

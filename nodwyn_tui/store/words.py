@@ -23,7 +23,7 @@ from nodwyn_tui.domain.events import (
 )
 from nodwyn_tui.domain.parts import Text
 
-MOST_OF_OUTPUT = 4_000
+MOST_OF_OUTPUT = 32_000
 """Characters of a call's arguments, and of its result, that can be searched for."""
 SEARCHED = (
     UserMessage, LlmResponse, GatePlan, Note, SummaryAdd, SessionTitle, ToolCall, ToolResult,
@@ -98,6 +98,16 @@ class Query:
         start = max(0, found - _BEFORE)
         shown = " ".join(text[start : start + _SHOWN].split())
         return ("…" if start else "") + shown + ("…" if start + _SHOWN < len(text) else "")
+
+
+def inner_expression(text: str) -> str:
+    """What asks the index for events that may hold a text literally, wherever in a word it begins;
+    '' where the index cannot tell. All that is indexed whole and holds it is among them.
+    """
+    if not text.isascii():  # letters that are the same but for their case have other words then
+        return ""
+    runs = _RUN.findall(text.lower())
+    return _all_of(runs[1:] if _RUN.match(text) else runs)
 
 
 def _expression(term: str) -> str:

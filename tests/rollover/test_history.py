@@ -1,5 +1,7 @@
 """ROL-11: windows are listed, searched and read back within bounds, with an index or without."""
 
+import json
+import random
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
@@ -23,6 +25,18 @@ from tests.fakes.archives import written
 
 ROOT = Reach(windows=[Window(0, "start", "2026-01-01")])
 KIB16 = 16 << 10
+
+
+class Unknowing:
+    """No index, or one that would first have to read much."""
+
+    def likely(self, _text: str, _before: int, _limit: int) -> None:
+        return None
+
+    others = likely
+
+    def place(self, _seq: int) -> None:
+        return None
 
 
 class Desk:
@@ -58,8 +72,7 @@ class Desk:
             history = History(
                 log=reader,
                 decode=decode,
-                likely=archive.likely if self.indexed else lambda *_: None,
-                place=archive.place if self.indexed else lambda _: None,
+                index=archive if self.indexed else Unknowing(),
                 reach=reach,
                 cursors=Cursors(lambda: b"k" * 32, "s-1", reach.floor),
                 clean=cleaned,
@@ -121,7 +134,10 @@ def test_what_was_said_called_and_given_is_found(desk: Desk) -> None:
     result = desk.log.result("a", "x\ny blue  lantern z")
     plan = desk.log.add(ev.GatePlan(text="[ ] find the Blue Lantern"))
     answer = desk.search("blue lantern")
-    assert sorted(seqs(answer)) == [said.seq, reply.seq, plan.seq]  # the result has two blanks
+    made = reply.seq + 1  # a call is found where it was made; the result has two blanks
+    assert sorted(seqs(answer)) == [said.seq, reply.seq, made, plan.seq]
+    assert f"i:{made} call of shell, character 19 of 33" in answer
+    assert "result: i:5]" in desk.read_item(made)
     assert "found; exhausted: true]" in answer.split("\n")[0]
     assert f"i:{reply.seq} assistant, character 4 of " in answer
     assert seqs(desk.search("blue  lantern")) == [result.seq]
@@ -174,6 +190,60 @@ def test_index_answers_in_the_first_call_what_else_takes_many(tmp_path: Path) ->
     assert calls == [1, 7]
 
 
+WORDS = [
+    "alpha",
+    "al",
+    "Beta",
+    "beta-gamma",
+    "pha",
+    "größe",
+    "camelCase",
+    "x_y",
+    "42",
+    "中文",
+    "a.b",
+]
+
+
+def test_an_index_changes_nothing_but_the_order(tmp_path: Path) -> None:
+    """Whatever is asked, and wherever in a word it begins, the same items are found, each once."""
+    chance = random.Random(7)
+
+    def text() -> str:
+        return " ".join(chance.choice(WORDS) for _ in range(chance.randint(1, 6)))
+
+    desk = Desk(tmp_path, indexed=True)
+    for number in range(60):
+        desk.log.user(text())
+        desk.log.reply(text(), Call(f"c{number}", "shell", json.dumps({"command": text()})))
+        filler = "filler " * chance.choice([0, 0, 700])
+        desk.log.result(f"c{number}", f"{filler}{text()}")
+    for _ in range(40):
+        said = text()
+        start = chance.randrange(len(said))
+        query = said[start : start + chance.randint(1, 14)]
+        found = []
+        for desk.indexed in (True, False):
+            answers = list(desk.pages(query, limit=25))
+            found.append(sorted(seqs(*answers)))
+        assert found[0] == found[1], query
+        assert len(set(found[0])) == len(found[0]), query
+
+
+def test_an_index_rules_out_what_cannot_hold_the_words(tmp_path: Path) -> None:
+    """All of a long session is searched in one call where the words begin as words do."""
+    desk = Desk(tmp_path, indexed=True)
+    for number in range(3_000):
+        desk.log.user(f"hay {number}")
+    planted = desk.log.user("one subnormal figure")
+    for number in range(3_000):
+        desk.log.user(f"hay {number}")
+    for query, found in [("normal figure", [planted.seq]), ("nothing of it", [])]:
+        answer = desk.search(query)
+        assert seqs(answer) == found
+        assert "exhausted: true" in answer
+
+
 def test_searches_keep_to_their_limit_and_go_on(desk: Desk) -> None:
     said = [desk.log.user(f"needle {number}").seq for number in range(24)]
     answers = list(desk.pages("needle", limit=10))
@@ -192,7 +262,7 @@ def test_a_call_scans_500_rows_and_says_so(desk: Desk) -> None:
     for number in range(1_200):
         desk.log.user(f"hay {number}")
     answers = []
-    for answer in desk.pages("missing-thing"):
+    for answer in desk.pages("issing"):
         assert desk.budget.rows_left >= 0
         assert "0 found" in answer
         answers.append(answer)

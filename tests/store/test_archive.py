@@ -279,7 +279,12 @@ def test_places_and_words_are_told_only_where_that_takes_little(tmp_path: Path) 
                 assert offset is not None
                 assert reader.at(offset, 20).startswith(b'{"seq":%d,' % seq)
         assert archive.likely("turn 29", found[0][0], 1) == found[1:2]
-        assert archive.likely("--", 2**62, 50) is None, "no word to ask for"
+        assert archive.likely("--", 2**62, 50) == (), "no word to ask for"
+        others = archive.others("--", 2**62, 500)
+        assert others is not None
+        assert len(others) == 303, "any may hold it"
+        assert archive.others("turn 29", 2**62, 50) == [], "all that hold both are named"
+        assert len(archive.others("urn 29", 2**62, 50) or ()) == 11, "the 29 begins a word"
         assert archive.place(305) is None
     for index in tmp_path.glob("index.sqlite*"):
         index.unlink()

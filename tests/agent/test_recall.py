@@ -1,0 +1,18 @@
+"""ROL-15: what was said in any of twenty windows is found again."""
+
+from collections import Counter
+from pathlib import Path
+
+from tests.fakes.recall import FACTS, Voyage, facts, opened
+
+
+def test_every_fact_of_twenty_windows_is_found_within_three_calls(tmp_path: Path) -> None:
+    """ROL-15: 200 facts, 16 KiB a call."""
+    (tmp_path / "no-replay").touch()
+    planted = facts()
+    Voyage(tmp_path / "log.jsonl", steps=12, size=2_000).write(planted)
+    with opened(tmp_path) as finder:
+        calls = Counter(finder.calls_for(fact) for fact in planted)
+    assert sum(calls.values()) == FACTS
+    assert set(calls) <= {1, 2, 3}
+    assert finder.largest <= 16 << 10

@@ -107,13 +107,20 @@ class Reach:
         return max(number, self.floor + 1), behind
 
 
-@dataclass(frozen=True, slots=True)
 class _Sought:
     """What is searched for, and the first seq that counts."""
 
-    query: str
-    pattern: re.Pattern[str]
-    first: int
+    def __init__(self, query: str, first: int) -> None:
+        self.query, self.first = query, first
+        self._small = query.lower() if query.isascii() else ""
+        self._pattern = re.compile(re.escape(query), re.IGNORECASE)
+
+    def within(self, text: str) -> int:
+        """Where the query first stands in a text, whatever its case (characters); -1 for none."""
+        if self._small and text.isascii():  # the same, and twenty times as fast
+            return text.lower().find(self._small)
+        match = self._pattern.search(text)
+        return match.start() if match else -1
 
 
 @dataclass(slots=True, kw_only=True)
@@ -182,7 +189,7 @@ class History:
             end = self.log.size if behind == FAR else self._offset_of(behind)
             place = Place(phase=_LIKELY, seq=FAR, at=end, end=end)
         found = _Found(page=Page(self.room, _HEAD), limit=limit, stop=place)
-        sought = _Sought(query, re.compile(re.escape(query), re.IGNORECASE), first)
+        sought = _Sought(query, first)
         if place.phase == _LIKELY:
             self._search_named(sought, self.index.likely, found)
         if found.stop is not None and found.stop.phase == _OTHERS:
@@ -234,7 +241,7 @@ class History:
         except SpentError:
             return False
         event = self._event(data)
-        line = self._hit(event, sought.pattern) if event and event.seq == seq else None
+        line = self._hit(event, sought) if event and event.seq == seq else None
         if line is not None and found.full(line):
             return False
         self.budget.rows_left -= 1
@@ -251,7 +258,7 @@ class History:
             if event is not None and event.seq < sought.first:
                 found.stop = None
                 return
-            hit = None if event is None else self._hit(event, sought.pattern)
+            hit = None if event is None else self._hit(event, sought)
             if hit is not None and found.full(hit):
                 break
             spot = rows.spot
@@ -260,20 +267,20 @@ class History:
         phase = _ALL | (_INSIDE if spot.inside else 0)
         found.stop = replace(place, phase=phase, at=spot.at) if spot.at else None
 
-    def _hit(self, event: Event, seek: re.Pattern[str]) -> str | None:
+    def _hit(self, event: Event, sought: _Sought) -> str | None:
         """What is told of a row in which the query stands."""
         if not self.reach.allows(event.seq) or self.reach.foreign(event.ctx):
             return None
         if (item := found_in(event)) is None:
             return None
         text = self.clean(item.text)
-        match = seek.search(text)
-        if match is None:
+        at = sought.within(text)
+        if at < 0:
             return None
-        start = max(match.start() - BEFORE, 0)
+        start = max(at - BEFORE, 0)
         shown = " ".join(text[start : start + SNIPPET].split())
         before, behind = "…" if start else "", "…" if start + SNIPPET < len(text) else ""
-        where = f"i:{event.seq} {item.kind}, character {match.start()} of {len(text)}"
+        where = f"i:{event.seq} {item.kind}, character {at} of {len(text)}"
         return f"{where}: {before}{shown}{behind}"
 
     def read_item(self, name: str, offset: int, limit: int) -> str:

@@ -10,7 +10,7 @@ from nodwyn_tui.agent.prompt import SYSTEM
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.providers import probe
+from nodwyn_tui.providers import picture, probe
 from nodwyn_tui.providers.probe import Outcomes, Trial
 
 TOOL = "fs-list"
@@ -71,7 +71,10 @@ def planned(target: Target, tools: Sequence[ToolSpec], now: datetime) -> Planned
             output_tokens=most,
         ),
         Usage(prompt_tokens=first + GOES_ON, cached_tokens=first, output_tokens=most),
-        *(Usage(prompt_tokens=PICTURE, output_tokens=most) for _ in range(pictures)),
+        *(
+            Usage(prompt_tokens=PICTURE, output_tokens=min(most, picture.MOST_OUTPUT))
+            for _ in range(pictures)
+        ),
     )
     costs = [target.price.cost(usage, now) if target.price else None for usage in usages]
     known = [cost for cost in costs if cost is not None]

@@ -12,6 +12,9 @@ from nodwyn_tui.domain.request import Request, UserRow
 SIDE = 32
 """Pixels: some models refuse smaller ones."""
 
+MOST_OUTPUT = 1024
+"""Tokens: one word, and some thinking before it."""
+
 COLOUR, _RGB = "red", (0xE0, 0x10, 0x10)
 
 

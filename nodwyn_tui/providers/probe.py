@@ -14,7 +14,7 @@ from nodwyn_tui.domain.parts import Block, Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.request import AssistantRow, Message, Request, ToolRow, ToolSpec, UserRow
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.exchange import Exchange
-from nodwyn_tui.providers.picture import COLOUR, Picture
+from nodwyn_tui.providers.picture import COLOUR, MOST_OUTPUT, Picture
 from nodwyn_tui.providers.provider import Provider
 
 Outcome = Literal["yes", "no", "unknown"]
@@ -141,7 +141,7 @@ async def _seen(
     provider: Provider, model: ModelRef, parameters: Parameters, trial: Trial
 ) -> Reply | ProviderError:
     drawn = Picture.drawn()
-    asked = drawn.question(trial.max_output)
+    asked = drawn.question(min(trial.max_output, MOST_OUTPUT))
     try:
         return await _reply(provider.stream(asked, model, parameters, drawn.pixels))
     except ProviderError as error:

@@ -33,7 +33,7 @@ HOST = "models.test"
 """A name that only the proxy can resolve."""
 
 LISTING = json.dumps({"data": [{"id": "m"}]}).encode()
-QUICK = {"connect": 1.0, "first": 1.0, "idle": 1.0}
+QUICK = {"connect": 1.0}
 
 
 @pytest.fixture
@@ -79,7 +79,6 @@ async def provider(
             "provider": "openai",
             "base_url": base_url,
             "credential": "env:OUR_KEY",
-            "timeouts": QUICK,
             **more,
         }
     )
@@ -193,7 +192,8 @@ async def test_a_proxy_that_wants_a_password_is_named(tmp_path: Path) -> None:
 async def test_a_proxy_that_says_nothing_is_given_up(tmp_path: Path, kind: str) -> None:
     """The time to connect bounds the tunnel's making too."""
     async with Proxy(9, mute=True) as proxy:
-        us = await provider(f"https://{HOST}", {"HTTPS_PROXY": f"{kind}://{proxy.place}"}, tmp_path)
+        variables = {"HTTPS_PROXY": f"{kind}://{proxy.place}"}
+        us = await provider(f"https://{HOST}", variables, tmp_path, timeouts=QUICK)
         began = time.monotonic()
         found = await refused(us)
     assert found.kind == "timeout"
@@ -205,9 +205,10 @@ async def test_a_tunnel_that_is_made_is_waited_for_as_any_connection(
     tmp_path: Path, known: Authority
 ) -> None:
     """`timeouts.connect` is for the way there alone."""
-    async with serving(known.serving(HOST), pause=1.5) as (port, _), Proxy(port) as proxy:
+    async with serving(known.serving(HOST), pause=2.5) as (port, _), Proxy(port) as proxy:
         variables = {"HTTPS_PROXY": proxy.place, "SSL_CERT_FILE": str(known.file)}
-        assert await listed(await provider(f"https://{HOST}", variables, tmp_path)) == ["m"]
+        us = await provider(f"https://{HOST}", variables, tmp_path, timeouts={"connect": 2.0})
+        assert await listed(us) == ["m"]
 
 
 async def test_a_way_through_socks(tmp_path: Path, known: Authority) -> None:
@@ -243,7 +244,9 @@ async def test_a_port_that_takes_no_connection_is_given_up(tmp_path: Path) -> No
             each.setblocking(False)
             each.connect_ex(("127.0.0.1", port))
         began = time.monotonic()
-        found = await refused(await provider(f"http://127.0.0.1:{port}", {}, tmp_path))
+        found = await refused(
+            await provider(f"http://127.0.0.1:{port}", {}, tmp_path, timeouts=QUICK)
+        )
         for each in waiting:
             each.close()
     assert found.kind == "timeout"
@@ -259,6 +262,8 @@ async def test_a_server_that_never_shakes_hands_is_given_up(tmp_path: Path) -> N
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         began = time.monotonic()
-        found = await refused(await provider(f"https://127.0.0.1:{port}", {}, tmp_path))
+        found = await refused(
+            await provider(f"https://127.0.0.1:{port}", {}, tmp_path, timeouts=QUICK)
+        )
     assert found.kind == "timeout"
     assert time.monotonic() - began < 5

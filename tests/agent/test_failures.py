@@ -16,7 +16,7 @@ from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.credentials import samples
 from tests.fakes.ollama_server import OllamaServer
-from tests.fakes.script import call, error, say
+from tests.fakes.script import call, cut, error, say
 
 
 async def test_no_model_reachable_says_how_to_get_one(rig: Rig) -> None:
@@ -240,6 +240,18 @@ async def test_prompt_that_the_server_cut_raises_an_alarm(rig: Rig) -> None:
             await rig.ask()
     (note,) = rig.of(ev.Note)
     assert "counted 900 tokens of a prompt that has at least 1,600" in note.text
+
+
+async def test_a_stream_that_broke_is_asked_again_at_once(rig: Rig) -> None:
+    """PRV-8: and the transcript says so in those words."""
+    with ChatServer([cut(say("half")), say("whole")]) as server:
+        rig.configure(server)
+        await rig.open()
+        assert (await rig.ask()).text == "whole"
+    (entry,) = [told.entry for told in rig.told(up.EntryAdded) if told.entry.kind == "error"]
+    assert entry.body is not None
+    assert entry.body.text.startswith("incomplete stream: ")
+    assert "asked again at once" in entry.body.text
 
 
 async def test_page_in_place_of_a_reply_is_one_line_and_kept_in_the_log(rig: Rig) -> None:

@@ -213,6 +213,7 @@ def test_an_error_at_its_server_is_a_line_with_a_remedy() -> None:
         server="cloud"
     )
     assert at_server(bare, server="cloud", remedy="Do this", redact=str).remedy == "Do this"
+    assert str(ProviderError("transport", "cut")) == "connection: cut", "a word for a person"
     bare.message = "Connection error."
     assert str(at_server(bare, server="cloud", remedy="Do this", redact=str)).endswith(
         "Connection error. Do this"

@@ -169,7 +169,7 @@ def test_what_comes_of_a_picture_spoils_nothing(
 
 def test_a_model_that_thinks_with_a_budget(home: Path, nodwyn: Nodwyn) -> None:
     """PRV-1, PRV-12: the refusal names the setting, and with it all works."""
-    with AnthropicServer(task(), thinks=("enabled",)) as server:
+    with AnthropicServer(task(), thinks=("disabled", "enabled")) as server:
         configure(home, server, cache_control="ephemeral")
         refusal = json.loads(nodwyn("models", "test", "m", "--json").stdout)["refusal"]
         assert 'effort = "4096"' in refusal

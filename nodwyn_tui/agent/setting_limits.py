@@ -42,6 +42,10 @@ class ServedBy:
         )
 
 
+NOBODY = ServedBy()
+"""Of a setting that is no model's and no server's, or of a server that is not known."""
+
+
 def why_not(about: Described, served: ServedBy) -> str:
     """Why a setting has no effect there, '' where it has one."""
     provider, wanted = served.provider, about.providers
@@ -57,10 +61,10 @@ def why_not(about: Described, served: ServedBy) -> str:
     return ""
 
 
-def choices(about: Described, served: ServedBy | None) -> tuple[str, ...]:
+def choices(about: Described, served: ServedBy) -> tuple[str, ...]:
     """What may be chosen; for a text, what is often chosen."""
     words = choices_of(about.path) or about.suggestions
-    if about.key == "cache_control" and served and served.provider:
+    if about.key == "cache_control" and served.provider:
         return tuple(CACHE_ASKS[served.provider])
     if about.key == "strategy" and (built := _later(about)) is not None:
         return tuple(as_typed(word) for word in built)
@@ -69,5 +73,4 @@ def choices(about: Described, served: ServedBy | None) -> tuple[str, ...]:
 
 def _later(about: Described) -> tuple[object, ...] | None:
     """The values that say what this version does anyway, where it does nothing else yet."""
-    pattern = ("models", "*", *about.path[2:]) if about.path[0] == "models" else about.path
-    return LATER.get(pattern)
+    return LATER.get(about.path)

@@ -3,7 +3,7 @@ the file, with what counts, where it is from, what it does, and what is wrong (T
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from nodwyn_tui.agent.assembly import Rooms
@@ -15,12 +15,12 @@ from nodwyn_tui.agent.setting_defaults import (
     plain_default,
     server_default,
 )
-from nodwyn_tui.agent.setting_limits import ServedBy, choices, why_not
+from nodwyn_tui.agent.setting_limits import NOBODY, ServedBy, choices, why_not
 from nodwyn_tui.agent.unsaved import Unsaved
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.changes import MISSING, value_at
 from nodwyn_tui.config.credentials import credential_fault
-from nodwyn_tui.config.described import PAGES, Described, named
+from nodwyn_tui.config.described import PAGES, Described
 from nodwyn_tui.config.environment import Environment
 from nodwyn_tui.config.models import servers_with_key
 from nodwyn_tui.config.problems import dotted
@@ -91,21 +91,20 @@ class Shown:
 
     def _group(self, page: str) -> SettingsGroup:
         """A part that is there once."""
-        rows = tuple(self._row(each, plain_default(each)) for each in PAGES[page])
+        rows = tuple(self._row(each, each.path, plain_default(each)) for each in PAGES[page])
         return SettingsGroup(kind=cast("Any", page), title=TITLES[page], rows=rows)
 
     def _model(self, name: str) -> SettingsGroup:
         loaded = self.unsaved.loaded
         entry = entry_of(self._table("models"), name, loaded.settings.models.get(name))
         server = loaded.servers.get(entry.server)
-        rows = tuple(self._model_rows(name, server))
+        rows = self._with_own_problems(("models", name), self._model_rows(name, server))
         lead = loaded.settings.model or next(iter(loaded.settings.models), None)
-        told = [self._said(error) for error in self._told.pop(dotted(("models", name)), ())]
         return SettingsGroup(
             kind="model",
             name=name,
             title=dotted((name,)),
-            note="; ".join(told) or f"{entry.server} · {entry.model}",
+            note=f"{entry.server} · {entry.model}",
             mark="lead" if name == lead else "fallback" if self._falls_back(name) else "",
             rows=rows,
             fresh=value_at(self.unsaved.saved, ("models", name)) is MISSING,
@@ -117,7 +116,7 @@ class Shown:
     def _model_rows(self, name: str, server: ServerSettings | None) -> Iterator[Setting]:
         loaded = self.unsaved.loaded
         entry = entry_of(self._table("models"), name, loaded.settings.models.get(name))
-        behind, served = None, ServedBy()
+        behind, served = None, NOBODY
         if server is not None:
             listed, shipped = self.facts(entry.server, server, entry.model)
             window = loaded.settings.window
@@ -131,27 +130,37 @@ class Shown:
                 prefix=self.prefix,
             )
             served = ServedBy.of(entry, server, window)
-        for about in PAGES["model"]:
-            each = named(about, name)
+        for each in PAGES["model"]:
             default = behind.default(each) if behind else plain_default(each)
-            yield self._row(each, default, served, tuple(loaded.servers))
+            yield self._row(each, each.of(name), default, served)
 
     def _server(self, name: str) -> SettingsGroup:
         server, known = self.unsaved.loaded.servers.get(name), self._known.get(name)
         served = ServedBy(server=name, provider=server.provider if server else None)
-        rows = tuple(
-            self._row(each, server_default(each, known, self.environment), served)
-            for each in (named(about, name) for about in PAGES["server"])
+        rows = (
+            self._row(each, each.of(name), server_default(each, known, self.environment), served)
+            for each in PAGES["server"]
         )
-        told = [self._said(error) for error in self._told.pop(dotted(("servers", name)), ())]
         return SettingsGroup(
             kind="server",
             name=name,
             title=dotted((name,)),
-            note="; ".join(told) or self._key_of(server),
-            rows=rows,
+            note=self._key_of(server),
+            rows=self._with_own_problems(("servers", name), rows),
             fresh=known is None and value_at(self.unsaved.saved, ("servers", name)) is MISSING,
         )
+
+    def _with_own_problems(self, entry: KeyPath, rows: Iterator[Setting]) -> tuple[Setting, ...]:
+        """The rows of an entry. What is wrong with the entry itself stands on the row of the key
+        that it misses, else on the first.
+        """
+        found = list(rows)
+        for error in self._told.pop(dotted(entry), ()):
+            missing = error.allowed.partition(" = ")[0]
+            at = next((n for n, row in enumerate(found) if row.path[-1] == missing), 0)
+            problem = "; ".join(filter(None, (found[at].problem, self._said(error))))
+            found[at] = replace(found[at], problem=problem)
+        return tuple(found)
 
     def _key_of(self, server: ServerSettings | None) -> str:
         """Where a server's key comes from, and whether it is there, as far as that is told at once:
@@ -189,26 +198,26 @@ class Shown:
     def _row(
         self,
         about: Described,
+        path: KeyPath,
         default: Default,
-        served: ServedBy | None = None,
-        servers: tuple[str, ...] = (),
+        served: ServedBy = NOBODY,
     ) -> Setting:
-        path = about.path
         raw = value_at(self.unsaved.values, path)
         there = raw is not MISSING and raw is not None
         changed = path in self.unsaved.paths
         theirs = self.theirs.get(path)
+        is_server = about.key == "server"
         return Setting(
             path=path,
             label=about.label,
-            kind=kind_of(path) if about.key != "server" else "choice",
+            kind="choice" if is_server else kind_of(about.path),
             help=about.help,
             value=_safe(about, raw) if there else default.value,
             default=default.value,
             origin="changed" if changed else "file" if there else default.origin,
             source="" if there else default.source,
-            choices=servers if about.key == "server" else choices(about, served),
-            why_not=why_not(about, served) if served else why_not(about, ServedBy()),
+            choices=tuple(self.unsaved.loaded.servers) if is_server else choices(about, served),
+            why_not=why_not(about, served),
             problem="; ".join(self._said(each) for each in self._told.pop(dotted(path), ())),
             theirs=None if theirs is None else _safe(about, None if theirs is MISSING else theirs),
             later=about.later,

@@ -31,6 +31,11 @@ REMEMBERED = 64
 
 UNKNOWN_SERVER = "no server is called {server!r}: save it first, then its key"
 
+CHANGED = (
+    "an editor changed {table} meanwhile, so it was not taken out: take that change back, look,"
+    " and remove it again"
+)
+
 
 class Overtaken(Exception):
     """An editor set some of the changed keys otherwise meanwhile; `theirs` stands there now."""
@@ -56,13 +61,13 @@ class SettingsDesk:
         self._servers = ModelDesk(self._models, household.rooms, emit, self._begin)
         self._prefix = prefix_of(household.rooms)
 
-    async def do(self, command: up.SettingsCommand) -> None:
+    def do(self, command: up.SettingsCommand) -> None:
         """What the front asks for."""
         match command:
             case up.ShowSettings():
                 self.show(command.changes)
             case up.SaveSettings():
-                await self.save(command)
+                self._begin(self.save(command))
             case up.SetCredential():
                 self._begin(self._set_credential(command))
             case up.TestModel():
@@ -103,6 +108,8 @@ class SettingsDesk:
                 save_changes, self._file, lambda values: self._plan(values, changes, wanted)
             )
         except Overtaken as stopped:
+            if tables := [dotted(path) for path in stopped.theirs if described(path) is None]:
+                self._emit(up.SettingsRefused(reason=CHANGED.format(table=", ".join(tables))))
             self._tell(changes, stopped.theirs)
             return
         except ConfigErrors as error:

@@ -120,7 +120,7 @@ class Worker:
             ):
                 await self._set_up(command)
             case _ if isinstance(command, settings.SettingsCommand):
-                await self._desk.do(command)
+                self._desk.do(command)
             case _:
                 await self._in_session(command)
 

@@ -1,5 +1,6 @@
 """What a setting may be, in words, taken from the schema itself."""
 
+import functools
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
@@ -38,6 +39,7 @@ def default_of(path: KeyPath) -> Any:
     return field.get_default(call_default_factory=True)
 
 
+@functools.lru_cache(maxsize=512)  # the Settings screen asks for all of them at every keystroke
 def _at(path: KeyPath) -> tuple[Any, Sequence[Any]] | None:
     """The shape at `path` and its bounds."""
     shape: Any = Settings

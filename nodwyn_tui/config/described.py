@@ -37,6 +37,10 @@ class Described:
         """The key alone."""
         return self.path[-1]
 
+    def of(self, name: str) -> KeyPath:
+        """Its path in the entry that the person calls `name`."""
+        return tuple(name if key == "*" else key for key in self.path)
+
 
 _HOSTED: tuple[ProviderName, ...] = ("openai", "responses", "anthropic")
 
@@ -415,8 +419,3 @@ def _fits(pattern: KeyPath, path: KeyPath) -> bool:
     return len(pattern) == len(path) and all(
         wanted in ("*", key) for wanted, key in zip(pattern, path, strict=True)
     )
-
-
-def named(each: Described, name: str) -> Described:
-    """The setting of the entry that the person calls `name`."""
-    return replace(each, path=tuple(name if key == "*" else key for key in each.path))

@@ -3,6 +3,7 @@ unknown keys, and what an editor saved meanwhile.
 """
 
 import copy
+import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -101,6 +102,7 @@ def _save(file: Path, edit: _Edit) -> str:
                 after = edit(before)
                 if after == before:
                     return after
+                _refuse_read_only(target, file)
                 if read_text(target) == before:
                     mode = None if target.exists() else _MODE
                     write_whole(target, after.encode("utf-8"), mode)
@@ -114,6 +116,14 @@ def _save(file: Path, edit: _Edit) -> str:
             f"cannot be saved ({error.strerror}); mend the permissions of its folder",
             file=str(file),
         ) from error
+
+
+def _refuse_read_only(target: Path, file: Path) -> None:
+    """A file that the person closed to themselves stays as it is: writing it whole would pass."""
+    if target.exists() and not target.stat().st_mode & stat.S_IWUSR:
+        raise ConfigError(
+            "is read-only; make it writable (chmod u+w) and try again", file=str(file)
+        )
 
 
 def _document(text: str, file: Path) -> tomlkit.TOMLDocument:

@@ -2,6 +2,7 @@
 nothing at its place stays the text it is, and the schema refuses it as it would in the file.
 """
 
+import functools
 import re
 from collections.abc import Mapping
 from typing import Any, Literal, get_args, get_origin
@@ -14,6 +15,7 @@ _INTEGER = re.compile(r"[+-]?[0-9][0-9_,]{0,30}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]{1,30}\.?[0-9]{0,30}|\.[0-9]{1,30})(?:[eE][+-]?[0-9]{1,2})?")
 
 
+@functools.lru_cache(maxsize=512)
 def kind_of(path: KeyPath) -> Kind:
     """How the setting at `path` is typed: a `list` an item a line, a `price` in US dollars per
     million tokens.
@@ -30,6 +32,7 @@ def kind_of(path: KeyPath) -> Kind:
     return "text"
 
 
+@functools.lru_cache(maxsize=512)
 def choices_of(path: KeyPath) -> tuple[str, ...]:
     """The words that may stand there, where only some may."""
     literals = [arm for arm in shapes(path) if get_origin(arm) is Literal]

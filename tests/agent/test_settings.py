@@ -95,7 +95,9 @@ async def test_what_is_typed_is_judged_as_the_file_is(settings: Settings) -> Non
     assert "a whole number" in row(shown, *wrong[0].path).problem
     assert row(shown, *wrong[0].path).value == "plenty"
     assert "above 0" in row(shown, *wrong[1].path).problem
-    assert "nowhere" in group(shown, "model", "there").note
+    assert "nowhere" in row(shown, *wrong[2].path).problem
+    half = await settings.show(changed("models", "new", "server", to="lan"))
+    assert "has no model" in row(half, "models", "new", "model").problem
     before = settings.file.read_text()
     refused = await settings.save(shown, *wrong, changed("fallback", to="there"))
     assert isinstance(refused, SettingsRefused)
@@ -240,6 +242,28 @@ async def test_a_folder_that_takes_no_file_is_told(settings: Settings) -> None:
     answer = await settings.save(shown, changed("mode", to="plan"))
     assert isinstance(answer, SettingsRefused)
     assert "config.toml" in answer.reason
+
+
+async def test_a_table_that_an_editor_changed_is_not_taken_out(settings: Settings) -> None:
+    """TUI-5: nothing made meanwhile is lost, where no row can show it."""
+    shown = await settings.show()
+    settings.file.write_text(FILE.replace('"low"', '"medium"'))
+    answer = await settings.save(shown, changed("models", "here", to=None))
+    assert isinstance(answer, SettingsRefused)
+    assert "models.here" in answer.reason
+    assert "here" in settings.values["models"]
+    again = await settings.show()
+    saved = await settings.save(again, changed("models", "here", to=None))
+    assert isinstance(saved, SettingsSaved)
+
+
+async def test_a_file_that_is_read_only_stays(settings: Settings) -> None:
+    shown = await settings.show()
+    settings.file.chmod(0o444)
+    answer = await settings.save(shown, changed("mode", to="plan"))
+    assert isinstance(answer, SettingsRefused)
+    assert "read-only" in answer.reason
+    assert settings.file.read_text() == FILE
 
 
 async def test_a_key_in_a_places_stead_is_refused_and_never_shown(settings: Settings) -> None:

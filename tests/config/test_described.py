@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.config.allowed import KeyPath, known_keys
-from nodwyn_tui.config.described import described, every, named
+from nodwyn_tui.config.described import described, every
 from nodwyn_tui.config.typed import as_typed, choices_of, kind_of, typed
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +49,7 @@ def test_a_name_of_any_kind_finds_its_setting() -> None:
     """C73."""
     about = described(("models", "a.b *", "effort"))
     assert about is not None
-    assert named(about, "*").path == ("models", "*", "effort")
+    assert about.of("a.b *") == ("models", "a.b *", "effort")
     assert described(("models", "a", "nothing")) is None
     assert described(("models", "a")) is None
 

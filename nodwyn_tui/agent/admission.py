@@ -1,7 +1,11 @@
 """Whether a message can be sent at all, before it is recorded as sent."""
 
+from collections.abc import Sequence
+
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.parts import Text
+from nodwyn_tui.domain.request import UserRow
 from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.entries import fixed_tokens, message_tokens
 from nodwyn_tui.window.tasks import task_row
@@ -13,14 +17,19 @@ ANEW = "/clear starts a new window in this session, or start a new session"
 
 
 def too_long(
-    message: ev.UserMessage, conversation: Conversation, share: float
+    message: ev.UserMessage,
+    conversation: Conversation,
+    share: float,
+    images: Sequence[ev.AttachImage] = (),
 ) -> ev.BudgetBlocked | None:
     """Why a message fits no window, neither alone with the fixed prefix nor beside what is never
     trimmed (what the person said before); `None` if it does fit. `share` is the server's own count
-    of a prompt over our estimate of it, as a request is measured before it is sent.
+    of a prompt over our estimate of it, as a request is measured before it is sent. `images` go
+    along.
     """
     recipe = conversation.recipe
-    estimate, ceiling = message_tokens(task_row(message, recipe)), recipe.window.ceiling
+    ceiling = recipe.window.ceiling
+    estimate = message_tokens(task_row(message, recipe)) + sum(map(_tokens, images))
     own, most = round(estimate * share), ceiling / share
     figures = {"message": own, "ceiling": ceiling, "context": recipe.num_ctx}
     if fixed_tokens(recipe.system, recipe.tools) + estimate > most:
@@ -32,7 +41,7 @@ def too_long(
         )
     if conversation.window().estimate + estimate <= most:
         return None
-    with_it = conversation.window(Shape(high_water=0), message).estimate
+    with_it = conversation.window(Shape(high_water=0), message, *images).estimate
     if with_it <= most:
         return None
     least = round(with_it * share)
@@ -42,3 +51,8 @@ def too_long(
         figures=figures | {"least": least},
         remedies=(COMPACT, ANEW, SHORTER, LARGER),
     )
+
+
+def _tokens(image: ev.AttachImage) -> int:
+    """What an image adds: itself, and the line that frames it."""
+    return image.tokens + message_tokens(UserRow((Text(image.line),)))

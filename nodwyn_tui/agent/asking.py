@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from nodwyn_tui.agent import spend
+from nodwyn_tui.agent import refusals, spend
 from nodwyn_tui.agent.call_ids import own_ids
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.folding import folded
@@ -95,6 +95,13 @@ class Asker:
         Raises `ProviderError` where the server refused or failed for good, `BlockedError` where no
         request can be made that fits, `StoreError` where the request could not be recorded.
         """
+        try:
+            return await self._ask(purpose)
+        finally:
+            self._conversation.sight.trust()
+
+    async def _ask(self, purpose: ev.Purpose) -> Answer:
+        await self._look()
         shape, window = self._with_folds(purpose, *self._preflight(purpose))
         failures = Counter[str]()
         while True:
@@ -103,6 +110,10 @@ class Asker:
                 answer = await self._stream(sending)
             except ProviderError as error:
                 failures[error.kind] += 1
+                if self._spares_images(sending, window, error):
+                    await self._look()
+                    shape, window = self._with_folds(purpose, *self._preflight(purpose))
+                    continue
                 if error.kind == "context_exceeded":
                     smaller = self._smaller(sending, window, error, failures[error.kind])
                     shape, window = self._with_folds(purpose, *smaller)
@@ -120,6 +131,27 @@ class Asker:
                 self._emit(self._conversation.meter(self.target, window))
                 return answer
 
+    async def _look(self) -> None:
+        """Settles which images the next request carries, and tells where that changed."""
+        conversation, window = self._conversation, self._conversation.window()
+        hidden = (window.elided - set(window.newly)) | window.dropped
+        await conversation.sight.look(self.target, hidden, conversation.since)
+        if news := conversation.sight.news(self.target):
+            self._emit(news)
+
+    def _spares_images(self, sending: _Sending, window: Window, error: ProviderError) -> bool:
+        """Whether a refused request is sent again without images that may be why (C36, C45): first
+        without those that this model never took, then without any.
+        """
+        spared = refusals.spared(self._conversation.sight, self.target, window, error)
+        if not spared:
+            return False
+        self._failed(sending, error, 0.0)
+        text = refusals.told(self._conversation.sight, self.target, spared, error)
+        self._conversation.append(ev.Note(text=text, audience="person", why=refusals.REFUSED))
+        self._conversation.sight.doubt(spared)
+        return True
+
     def _preflight(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
         """The window of a request that fits: with a trim line of its own where the estimate, set
         right by what this server reported for earlier prompts, is over the ceiling (PRV-7).
@@ -127,8 +159,9 @@ class Asker:
         ceiling, share = self._conversation.recipe.window.ceiling, self.share
         window = self._conversation.window()
         if purpose == "turn" and window.estimate * share <= ceiling:
-            return ORDINARY, window
-        shape = Shape(high_water=int(ceiling / share) if purpose == "turn" else self.room)
+            return self._conversation.shaped(ORDINARY), window
+        line = int(ceiling / share) if purpose == "turn" else self.room
+        shape = self._conversation.shaped(Shape(high_water=line))
         trimmed = self._conversation.window(shape)
         if trimmed.estimate * share > ceiling:
             needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
@@ -141,7 +174,7 @@ class Asker:
         """One forced trim where the provider refused a request for its size; blocked where it
         refuses again, or nothing is left to trim (ENG-14).
         """
-        shape = Shape(high_water=before.estimate * 3 // 4)
+        shape = self._conversation.shaped(Shape(high_water=before.estimate * 3 // 4))
         trimmed = self._conversation.window(shape)
         again = times == 1 and trimmed.estimate < before.estimate
         self._failed(sending, error, 0.0 if again else None)
@@ -178,7 +211,9 @@ class Asker:
         """The request in the log, before a byte of it is sent (ENG-24)."""
         conversation, target = self._conversation, self.target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
-        exchange = target.provider.stream(window.request, target.ref, target.parameters)
+        exchange = target.provider.stream(
+            window.request, target.ref, target.parameters, conversation.sight.pixels
+        )
         gone = self._loop.stale(window.entries, target.ref.server)
         # Where only the latest reply's goes back, an earlier one's leaves as it should.
         if gone and conversation.recipe.keep_reasoning != "latest":
@@ -195,6 +230,9 @@ class Asker:
                 estimate=window.estimate,
                 elided=window.newly,
                 high_water=shape.high_water,
+                withheld_images=tuple(
+                    ev.WithheldImage(sha256=sha, reason=why) for sha, why in shape.withheld.items()
+                ),
                 predicted_cached=prediction.cached,
                 prefix_ended_by=prediction.ended_by,
             ),

@@ -10,7 +10,9 @@ from pathlib import Path
 
 from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.dropped import Reading, is_refused, readings
+from nodwyn_tui.agent.sight import host_of
 from nodwyn_tui.agent.target import Target
+from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.errors import NodwynError, UsageError
 from nodwyn_tui.link import events as up
@@ -41,20 +43,19 @@ class Studio:
     home: Path
     environment: Callable[[], Mapping[str, str]]
 
-    def keep(self, data: bytes, name: str) -> Attached:
-        """An image in the store. Raises `UsageError` and `StoreError`."""
+    def keep(self, data: bytes, name: str, host: str) -> tuple[ev.QueuedImage, str]:
+        """An image in the store, and what was done to it. Raises `UsageError` and `StoreError`."""
         picture = self.make(data, name)
-        return Attached(
-            sha256=(digest := self.files.keep(picture.data)),
+        image = ev.QueuedImage(
+            sha256=self.files.keep(picture.data),
             name=name,
             mime=picture.mime,
+            bytes=len(picture.data),
             width=picture.width,
             height=picture.height,
-            size=len(picture.data),
-            tokens=image_tokens.recorded(picture.width, picture.height),
-            path=str(self.files.path(digest)),
-            note=picture.note,
+            host=host,
         )
+        return image, picture.note
 
 
 class Attachments:
@@ -62,7 +63,7 @@ class Attachments:
 
     def __init__(self, studio: Studio, target: Callable[[], Target], emit: Emit) -> None:
         self._studio, self._target, self._emit = studio, target, emit
-        self._known: dict[str, Attached] = {}
+        self._known: dict[str, ev.QueuedImage] = {}
         self._turn = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -93,35 +94,56 @@ class Attachments:
         if not images:
             self._emit(AttachRefused(text=command.text))
             return
-        for number, image in enumerate(images, 1):
+        for number, (image, note) in enumerate(images, 1):
             self._known[image.sha256] = image
-            shown = self.shown(image)
+            shown = replace(self.shown(image), note=note)
             told_of = ImageAttached(text=command.text, image=shown, index=number, count=len(images))
             self._emit(told_of)
         if self._target().facts.images is False:
             text = BLIND.format(model=self._target().ref.name)
             self._emit(up.Notice(level="warning", text=text))
 
-    def shown(self, image: Attached) -> Attached:
-        """The image with what the model that is asked now charges for it."""
-        tokens = image_tokens.charged(self._target().ref.provider, image.width, image.height)
-        return replace(image, tokens=tokens)
+    def shown(self, image: ev.QueuedImage) -> Attached:
+        """An image for the prompt, with what the model that is asked now charges for it."""
+        provider = self._target().ref.provider
+        return Attached(
+            sha256=image.sha256,
+            name=image.name,
+            mime=image.mime,
+            width=image.width,
+            height=image.height,
+            size=image.bytes,
+            tokens=image_tokens.charged(provider, image.width, image.height),
+            path=str(self._studio.files.path(image.sha256)),
+        )
 
-    async def _images(self, command: Attach) -> list[Attached]:
+    def chosen(self, digests: Iterable[str]) -> tuple[ev.QueuedImage, ...]:
+        """The images of a message; what nobody attached here is left out."""
+        return tuple(self._known[sha] for sha in dict.fromkeys(digests) if sha in self._known)
+
+    def returned(self, images: Iterable[ev.QueuedImage]) -> tuple[Attached, ...]:
+        """Images that are the person's again; those whose file is gone are left out."""
+        there = [image for image in images if self._studio.files.path(image.sha256).is_file()]
+        self._known |= {image.sha256: image for image in there}
+        return tuple(map(self.shown, there))
+
+    async def _images(self, command: Attach) -> list[tuple[ev.QueuedImage, str]]:
+        host = host_of(self._target())
         if not command.text.strip():
             data = await clipboard_image(self._studio.environment())
-            return [await asyncio.to_thread(self._studio.keep, data, CLIPBOARD)]
-        return await asyncio.to_thread(self._from_files, command.text, command.sure)
+            return [await asyncio.to_thread(self._studio.keep, data, CLIPBOARD, host)]
+        return await asyncio.to_thread(self._from_files, command, host)
 
-    def _from_files(self, text: str, sure: bool) -> list[Attached]:
+    def _from_files(self, command: Attach, host: str) -> list[tuple[ev.QueuedImage, str]]:
         """The images that a text names; none if it is a text like any other (IMG-1)."""
+        text, sure = command.text, command.sure
         base = str(self._studio.workspace) if sure else ""
         paths = _found(readings(text, str(self._studio.home), base))
         if not sure and not all(map(promises_image, paths)):
             return []
         if sure and not paths:
             raise UsageError(f"there is no file {clean(text.strip())[:200]}")
-        return [self._studio.keep(read_file(path), clean(path.name)) for path in paths]
+        return [self._studio.keep(read_file(path), clean(path.name), host) for path in paths]
 
 
 def _found(tried: Iterable[Reading]) -> list[Path]:

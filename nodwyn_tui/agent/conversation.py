@@ -11,12 +11,14 @@ from nodwyn_tui.agent.growth import Growth
 from nodwyn_tui.agent.ledger import Ledger
 from nodwyn_tui.agent.meter import Spent, measure
 from nodwyn_tui.agent.running import Run
+from nodwyn_tui.agent.sight import Sight
 from nodwyn_tui.agent.standing import Standing
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
@@ -49,7 +51,8 @@ class Conversation:
     a result, a message, or its own earlier call. Of the events themselves only those that the
     window needs are held; any other is read again (`event`). `carrying` is what a compaction would
     take along, `growth` says when the next may come; `stale` knows which results went out of date;
-    `told` are remarks that this process made once and need not make again.
+    `sight` which images go along; `told` are remarks that this process made once and need not make
+    again.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Conversation:
         self.carrying = Carrying()
         self.growth = Growth()
         self.stale = Stale()
+        self.sight = Sight(ImageFiles(log.path.parent))
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
         self._emit, self._want_log = emit, want_log
@@ -175,9 +179,19 @@ class Conversation:
         """The context in which the conversation goes on: 0, or the latest compaction's."""
         return self._rolling.place.ctx
 
+    @property
+    def since(self) -> int:
+        """The line that the window starts at."""
+        return self._rolling.place.since
+
     def window(self, shape: Shape = ORDINARY, *drafts: ev.Event) -> Window:
         """The next request's window; with `drafts`, as if they were recorded."""
-        return self._rolling.window(self.recipe, shape, *drafts)
+        return self._rolling.window(self.recipe, self.shaped(shape), *drafts)
+
+    def shaped(self, shape: Shape) -> Shape:
+        """A request's shape with the images that it goes without."""
+        withheld = self.sight.withheld
+        return shape if shape.withheld == withheld else replace(shape, withheld=withheld)
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""
@@ -213,6 +227,7 @@ class Conversation:
         self.growth.feed(event)
         self.forecast.feed(event)
         self.stale.feed(event)
+        self.sight.feed(event)
         self.run.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():

@@ -10,13 +10,18 @@ from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import AUTO_REFUSED
 from nodwyn_tui.agent.standing import standing
 from nodwyn_tui.agent.transcript import Transcript
+from nodwyn_tui.agent.words import NOTHING, Words, joined
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import Attached
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.store.places import LOG_NAME
 
 NO_TOOLS = "{model} uses no tools: it answers, but reads and changes nothing here"
+
+Prompt = tuple[str, tuple[Attached, ...], tuple[str, ...]]
+"""A draft, its images, and what was sent before."""
 
 
 def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
@@ -24,7 +29,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
     if found.folder is not None:
         return _greet_reader(found, found.folder, emit)
     session, command = found.session, found.command
-    draft, history = _prompt(found, household, emit)
+    draft, images, history = _prompt(found, household, emit)
     ref = session.target.ref if session else None
     emit(
         up.Opened(
@@ -38,6 +43,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
             strategy=session.strategy if session else "trim",
             theme=household.loaded.settings.ui.theme,
             draft=draft,
+            draft_images=images,
             history=history,
             tour=command.tour,
             problems=tuple(
@@ -77,21 +83,28 @@ def _greet_reader(found: Found, folder: Path, emit: Emit) -> Pages:
     return pages
 
 
-def _prompt(found: Found, household: Household, emit: Emit) -> tuple[str, tuple[str, ...]]:
+def _prompt(found: Found, household: Household, emit: Emit) -> Prompt:
     """The draft, with what waited when an earlier process ended, and the history; what the disk
     does not give is left out. Where there is no prompt, all of it stays for the next one.
     """
     if found.command.headless:
-        return "", ()
+        return "", (), ()
     rooms = household.rooms
     draft = Draft(Path(found.command.workspace), rooms.state, rooms.redactor)
-    waited = found.session.take_undelivered() if found.session else []
+    waited = found.session.take_undelivered() if found.session else NOTHING
     try:
-        kept, history = draft.read(), draft.history()
+        kept, history = Words(draft.read(), draft.images()), draft.history()
     except StoreError as error:
         emit(up.Notice(level="warning", text=str(error)))
-        kept, history = "", ()
-    return "\n\n".join([*waited, kept]).strip(), history
+        kept, history = NOTHING, ()
+    whole = joined([waited, kept])
+    back = found.session.runs.attachments.returned if found.session else _none
+    return whole.text.strip(), back(whole.images), history
+
+
+def _none(_: object) -> tuple[Attached, ...]:
+    """Where there is no session, there is no store to look into."""
+    return ()
 
 
 def _tell_entries(pages: Pages | None, emit: Emit) -> None:

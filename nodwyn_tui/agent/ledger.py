@@ -18,7 +18,7 @@ from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import TEMPLATE
 
-VERSION = 3
+VERSION = 4
 """Of what `state` gives: another one is folded anew from the log."""
 
 LONGEST = 2_000
@@ -48,10 +48,11 @@ class Facts:
     `spoken` says that the person has said anything; `floor` is the latest manual reset: nothing
     before it is shown to the model again (ROL-9); `run_start` the message that began the latest
     run, `run_open` whether that run has no end; `waiting` messages that were queued and neither
-    sent nor taken back; `markers` whether a redaction marker stands in what the model was shown or
-    wrote; `latest` the last answered request to each origin, `ratios` a server's count of a prompt
-    over the estimate of it, at most so far, `unanswered` the requests without a reply, by their
-    seqs; `turns` the requests of runs, `asking_runs` the runs that made one, `asking_run` the last;
+    sent nor taken back, `waiting_images` their images by text; `markers` whether a redaction marker
+    stands in what the model was shown or wrote; `latest` the last answered request to each origin,
+    `ratios` a server's count of a prompt over the estimate of it, at most so far, `unanswered`
+    the requests without a reply, by their seqs; `turns` the requests of runs, `asking_runs` the
+    runs that made one, `asking_run` the last;
     `rewriting` are origins whose template leaves the thinking of earlier runs out, `answered_by`
     the origin of the last reply; `earlier` are the windows so far.
     """
@@ -75,6 +76,7 @@ class Facts:
     run_start: int = 0
     run_open: bool = False
     waiting: list[str] = field(default_factory=list)
+    waiting_images: dict[str, list[ev.QueuedImage]] = field(default_factory=dict)
     markers: bool = False
     latest: dict[str, Answered] = field(default_factory=dict)
     ratios: dict[str, float] = field(default_factory=dict)
@@ -104,6 +106,7 @@ class Facts:
         self.events += 1
         self.runs = max(self.runs, event.run)
         self.waiting = _still_waiting(self.waiting, event)
+        self._queued(event)
         self.markers |= _holds_a_marker(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
@@ -124,6 +127,12 @@ class Facts:
                 self.run_open = False
             case _:
                 pass
+
+    def _queued(self, event: ev.Event) -> None:
+        if isinstance(event, ev.UserQueued) and event.images:
+            self.waiting_images[event.text] = list(event.images)
+        for text in self.waiting_images.keys() - set(self.waiting):
+            del self.waiting_images[text]
 
     def _said(self, event: ev.UserMessage) -> None:
         self.spoken = True

@@ -33,15 +33,18 @@ def measure(
 ) -> up.MeterChanged:
     """The meter's figures; entries from seq `new_from` on are this turn's new part."""
     handover = sum(entry.tokens for entry in window.entries if entry.kind in SUMMARIES)
-    rest = (entry for entry in window.entries if entry.kind not in SUMMARIES)
+    images = sum(entry.tokens for entry in window.entries if entry.kind == "attachment")
+    rest = (entry for entry in window.entries if entry.kind not in (*SUMMARIES, "attachment"))
     new = sum(entry.tokens for entry in rest if entry.seq >= new_from)
+    spoken = window.estimate - window.fixed
     used, source = _used(window, spent)
     last = spent.last[1] if spent.last else None
     return up.MeterChanged(
         segments=(
             up.Segment(kind="system", tokens=window.fixed),
             up.Segment(kind="summary", tokens=handover),
-            up.Segment(kind="history", tokens=window.estimate - window.fixed - handover - new),
+            up.Segment(kind="history", tokens=spoken - handover - images - new),
+            up.Segment(kind="images", tokens=images),
             up.Segment(kind="new", tokens=new),
         ),
         used=used,

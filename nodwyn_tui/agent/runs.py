@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Asker
+from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Emit
@@ -15,6 +16,7 @@ from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.turn import Turn
 from nodwyn_tui.agent.waiting import Waiting
+from nodwyn_tui.agent.words import NOTHING, Words, joined
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.errors import BlockedError, NodwynError, ProviderError, StoreError
@@ -41,7 +43,8 @@ class Runs:
         self._before, self._switch, self._after = before, switch, after
         self._run: asyncio.Task[None] | None = None
         self._loaded = LoadedContext()
-        self.waiting = Waiting(parts.conversation, emit)
+        self.attachments = Attachments(parts.studio, lambda: parts.target, emit)
+        self.waiting = Waiting(parts.conversation, emit, self.attachments.returned)
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -51,16 +54,19 @@ class Runs:
 
     def send(self, command: commands.Send) -> None:
         """A message: starts a run, or waits for the one that goes on."""
-        text = clean(command.text)
+        words = Words(clean(command.text), self.attachments.chosen(command.images))
         if self.running:
-            self.waiting.add(text, steer=command.steer)
+            self.waiting.add(words, steer=command.steer)
         else:
-            self._start(ev.UserMessage(text="\n\n".join([*self.waiting.take_all(), text])))
+            self._say(joined([*self.waiting.take_all(), words]))
 
     def go_on(self) -> None:
         """Continue after a limit, an error or an interruption."""
         if not self.running:
             self._start(ev.UserMessage(text="Continue.", via="continue"))
+
+    def _say(self, words: Words) -> None:
+        self._start(words.message(), words)
 
     def begin(self, work: Coroutine[None, None, None]) -> None:
         """Something that goes on until it ends or is stopped, as a run does."""
@@ -70,7 +76,7 @@ class Runs:
     def send_waiting(self) -> None:
         """Begins a run with what waits, if anything does."""
         if waiting := self.waiting.take_all():
-            self._start(ev.UserMessage(text="\n\n".join(waiting)))
+            self._say(joined(waiting))
 
     async def stop(self) -> None:
         """Stops what goes on, and waits until everything it had started has ended (AGT-3)."""
@@ -78,27 +84,35 @@ class Runs:
             self._run.cancel()
             await asyncio.wait([self._run])
 
-    def _start(self, message: ev.UserMessage) -> None:
+    def _start(self, message: ev.UserMessage, words: Words = NOTHING) -> None:
         """Records the person's message and begins a run. A disk that refuses the message gives it
-        back to the prompt; one that fits no window is kept, and marked as not sent.
+        back to the prompt; one that fits no window is kept, and marked as not sent, and its images
+        go back.
         """
-        conversation = self._conversation
+        conversation, images = self._conversation, words.attached()
         self._before()
         conversation.begin_run()
         try:
             share = conversation.ledger.facts.calibration(self._parts.target.ref.origin)
-            if blocked := too_long(message, conversation, share):
+            if blocked := too_long(message, conversation, share, images):
+                self._give_back(words)
                 conversation.append(replace(message, rejected=True), blocked, must=True)
                 self._tell_end(Ending.of(BlockedError(blocked.reason)))
                 return
-            recorded, *_ = conversation.append(message, must=True)
+            recorded, *_ = conversation.append(message, *images, must=True)
         except StoreError as error:
-            self._emit(up.NotSent(text=message.text, reason=str(error)))
+            back = self.attachments.returned(words.images)
+            self._emit(up.NotSent(text=message.text, reason=str(error), images=back))
             self._tell_end(Ending.of(error))
             return
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=recorded.run))
         self.begin(self._running())
+
+    def _give_back(self, words: Words) -> None:
+        """The images of a message that fits no window; its text is kept where it stands."""
+        if back := self.attachments.returned(words.images):
+            self._emit(up.Returned(text="", why="rejected", images=back))
 
     def _forget_draft(self, text: str) -> None:
         if self._parts.draft is None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from nodwyn_tui.agent.asking import Asker
-from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.calls import LOST
 from nodwyn_tui.agent.compact_command import CompactCommand
 from nodwyn_tui.agent.compaction import Compaction
@@ -15,8 +14,10 @@ from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.recipes import resumed_recipe
 from nodwyn_tui.agent.runs import Runs
+from nodwyn_tui.agent.sight import host_of
 from nodwyn_tui.agent.switching import Cold, cold, recorded
 from nodwyn_tui.agent.target import Target
+from nodwyn_tui.agent.words import Words, joined
 from nodwyn_tui.config.schema import LimitSettings
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
@@ -51,9 +52,10 @@ class Session:
             switch=self.switch_model,
             after=self._take_renewed,
         )
-        self.attachments = Attachments(parts.studio, lambda: parts.target, emit)
         self._renewed: Target | None = None
-        self._editing = Editing(parts.conversation, emit, parts.clock)
+        self._editing = Editing(
+            parts.conversation, emit, parts.clock, self._runs.attachments.returned
+        )
         talk = parts.conversation
         self._pages = Pages(talk.transcript, talk.log.archive, talk.standing)
 
@@ -120,14 +122,16 @@ class Session:
             self._conversation.append(ev.RunEnd(why="interrupted"))
         self._compaction.take_back()
 
-    def take_undelivered(self) -> list[str]:
-        """Messages that were queued when an earlier process ended, for the prompt: they are the
-        person's again, and come back no second time.
+    def take_undelivered(self) -> Words:
+        """What was queued when an earlier process ended, for the prompt: it is the person's again,
+        and comes back no second time.
         """
-        texts = list(self._conversation.ledger.facts.waiting)
-        for text in texts:
+        facts = self._conversation.ledger.facts
+        images = facts.waiting_images
+        waited = joined(Words(text, tuple(images.get(text, ()))) for text in list(facts.waiting))
+        for text in list(facts.waiting):
             self._conversation.append(ev.UserQueued(text=text, dropped=True))
-        return texts
+        return waited
 
     def compact(self, wish: str) -> None:
         """Asks for a handover note, for the person to look at."""
@@ -186,7 +190,25 @@ class Session:
                 strategy=recipe.strategy,
             )
         )
+        self._settle_images()
         self.tell_meter()
+
+    def confirm_images(self) -> None:
+        """Images that wait for it may go to the host that is asked now (IMG-6)."""
+        host = host_of(self.target)
+        waiting = self._conversation.sight.unconfirmed()
+        confirmed = (ev.AttachConfirm(sha256=sha, host=host) for sha in waiting)
+        if waiting:
+            self._conversation.append(*confirmed, must=True)
+        self._settle_images()
+        self.tell_meter()
+
+    def _settle_images(self) -> None:
+        """Which images the model that is asked now does not get, told where that changed."""
+        sight = self._conversation.sight
+        sight.settle(self.target)
+        if news := sight.news(self.target):
+            self._emit(news)
 
     async def renew(self, target: Target) -> None:
         """The model that is asked, with other settings: from the next run on. The recipe is
@@ -293,7 +315,7 @@ class Session:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
             closing.callback(self._conversation.close)
             closing.push_async_callback(self._parts.toolbox.close)
-            await self.attachments.close()
+            await self._runs.attachments.close()
             await self.interrupt()
             if self.spoken or not self._parts.created:
                 self._conversation.append(ev.SessionEnd(why="closed"))

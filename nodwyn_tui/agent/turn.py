@@ -100,13 +100,13 @@ class Turn:
         fits no window is marked as not sent.
         """
         steers, told = self._waiting.take_steers(), False
-        for at, text in enumerate(steers):
-            message = ev.UserMessage(text=text, via="steer")
+        for at, words in enumerate(steers):
+            message, images = ev.UserMessage(text=words.text, via="steer"), words.attached()
             try:
-                if blocked := too_long(message, self._conversation, self._asker.share):
+                if blocked := too_long(message, self._conversation, self._asker.share, images):
                     self._conversation.append(replace(message, rejected=True), blocked, must=True)
                 else:
-                    self._conversation.append(message, must=True)
+                    self._conversation.append(message, *images, must=True)
                     told = True
             except StoreError:
                 self._waiting.put_back(steers[at:])

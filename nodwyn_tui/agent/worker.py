@@ -21,7 +21,7 @@ from nodwyn_tui.config.entries import lead_with
 from nodwyn_tui.errors import ConfigError, ConfigErrors, NodwynError, StoreError, UsageError
 from nodwyn_tui.link import commands, settings, setup
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link.images import Attach, AttachRefused
+from nodwyn_tui.link.images import Attach, AttachRefused, ConfirmImages
 from nodwyn_tui.link.local import Back
 from nodwyn_tui.store.draft import Draft
 
@@ -158,6 +158,8 @@ class Worker:
                 await self._session.answer(command)
             case commands.SetMode():
                 self._session.set_mode(command.mode)
+            case ConfirmImages():
+                self._session.confirm_images()
             case _:
                 await self._in_window(self._session, command)
 
@@ -262,10 +264,10 @@ class Worker:
         the text until it is.
         """
         if isinstance(command, commands.SaveDraft):
-            self._save_draft(command.text)
+            self._save_draft(command)
             return
         if self._session is not None:
-            self._session.attachments.begin(command, self._session.runs.watch)
+            self._session.runs.attachments.begin(command, self._session.runs.watch)
             return
         reason = (READ_ONLY if self._reader else NO_SESSION) if command.sure else ""
         self._back.emit(AttachRefused(text=command.text, reason=reason))
@@ -280,11 +282,14 @@ class Worker:
         prompt = self._session.prompt_tokens if self._session else 0
         self._back.emit(await self._home.models.listed(current, prompt))
 
-    def _save_draft(self, text: str) -> None:
+    def _save_draft(self, command: commands.SaveDraft) -> None:
         """Keeps the prompt; a disk that refuses is told of once, not at every key."""
         rooms = self._home.rooms
         try:
-            Draft(Path(self._opened.workspace), rooms.state, rooms.redactor).save(text)
+            draft = Draft(Path(self._opened.workspace), rooms.state, rooms.redactor)
+            draft.save(command.text)
+            if self._session is not None:
+                draft.save_images(self._session.runs.attachments.chosen(command.images))
         except StoreError as error:
             if not self._draft_failed:
                 self._draft_failed = True

@@ -132,13 +132,27 @@ class UserMessage(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedImage:
+    """An image of a message that waits: what its `attach.image` will say."""
+
+    sha256: str
+    name: str
+    mime: str
+    bytes: int
+    width: int
+    height: int
+    host: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UserQueued(Event):
-    """A message typed while the assistant works."""
+    """A message typed while the assistant works, with its images, if it has any."""
 
     type: ClassVar[str] = "user.queued"
     text: str
     when: Literal["steer", "queue"] = "queue"
     dropped: bool = False
+    images: tuple[QueuedImage, ...] | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -336,11 +336,11 @@ class CompactionEnded(Record):
 
 class Returned(Record):
     """A message is the person's again, and goes back into the prompt: it was rewound, or no longer
-    waits.
+    waits; of one that was rejected for its length the images alone do.
     """
 
     text: str
-    why: Literal["rewound", "queued"]
+    why: Literal["rewound", "queued", "rejected"]
     images: tuple[Attached, ...] = ()
 
 

@@ -2,12 +2,16 @@
 never part of a session.
 """
 
+import functools
 import itertools
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from nodwyn_tui.domain.canonical import clean
+from pydantic import TypeAdapter, ValidationError
+
+from nodwyn_tui.domain.canonical import clean, plain
+from nodwyn_tui.domain.events import QueuedImage
 from nodwyn_tui.store.lock import turn
 from nodwyn_tui.store.places import prompt_folder
 from nodwyn_tui.store.redact import Redactor
@@ -35,9 +39,25 @@ class Draft:
         make_private_dir(self._folder)
         write_whole(self._folder / "draft.txt", clean(text).encode(), 0o600)
 
+    def images(self) -> tuple[QueuedImage, ...]:
+        """The draft's images; none where there is none, or nobody can tell. Raises `StoreError`."""
+        data = self._bytes("images.json")
+        try:
+            return _adapter().validate_json(data) if data else ()
+        except ValidationError:
+            return ()
+
+    def save_images(self, images: Sequence[QueuedImage]) -> None:
+        """Keeps which images stand in the draft. Raises `StoreError`."""
+        data = json.dumps(plain(tuple(images))).encode() if images else b""
+        if data != self._bytes("images.json"):
+            make_private_dir(self._folder)
+            write_whole(self._folder / "images.json", data, 0o600)
+
     def sent(self, text: str) -> None:
         """Forgets the draft, and remembers what was sent. Raises `StoreError`."""
         self.save("")
+        self.save_images(())
         with turn(self._folder / "history.lock"):
             history = self.history()
             prompt = self._redactor.text(clean(text))
@@ -72,3 +92,8 @@ def _prompt(line: bytes) -> str:
     except ValueError:
         return ""
     return clean(prompt) if isinstance(prompt, str) else ""
+
+
+@functools.cache
+def _adapter() -> TypeAdapter[tuple[QueuedImage, ...]]:
+    return TypeAdapter(tuple[QueuedImage, ...])

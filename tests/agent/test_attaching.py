@@ -1,17 +1,16 @@
 """`Attach` from a front to the store (IMG-1, IMG-3, IMG-4)."""
 
-import asyncio
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link.images import Attach, AttachRefused, ImageAttached
-from tests.agent.rig import PATIENCE_S, Rig
+from nodwyn_tui.link.images import AttachRefused, ImageAttached
+from tests.agent.rig import Rig
+from tests.agent.shots import answer, shot
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.server import FakeServer
 
@@ -24,34 +23,12 @@ def server() -> Iterator[FakeServer]:
         yield server
 
 
-async def answer(rig: Rig, text: str, *, sure: bool = False) -> list[ImageAttached | AttachRefused]:
-    """What is told of one `Attach`."""
-    since = len(rig.events)
-    rig.tell(Attach(text=text, sure=sure))
-    async with asyncio.timeout(PATIENCE_S):
-        while True:
-            found = [
-                event
-                for event in rig.events[since:]
-                if isinstance(event, ImageAttached | AttachRefused)
-            ]
-            if found and (isinstance(found[0], AttachRefused) or len(found) == found[0].count):
-                return found
-            await asyncio.sleep(0.005)
-
-
 async def refused(rig: Rig, text: str, *, sure: bool = False) -> str:
     """Why nothing was attached."""
     (told,) = await answer(rig, text, sure=sure)
     assert isinstance(told, AttachRefused)
     assert told.text == text
     return told.reason
-
-
-def shot(folder: Path, name: str, size: tuple[int, int] = (1280, 720)) -> Path:
-    path = folder / name
-    Image.new("RGB", size, (1, len(name), 3)).save(path, "PNG")
-    return path
 
 
 async def test_dropped_files_become_images_in_the_store(

@@ -165,3 +165,30 @@ async def test_only_ollama_fetches(rig: Rig) -> None:
     rig.tell(setup.PullModel(server="ollama", model="m"))
     refused = await rig.until(setup.PullProgress, lambda event: "cannot connect" in event.error)
     assert "Start Ollama" in refused.error
+
+
+async def test_a_key_that_is_given_is_kept_and_used(rig: Rig) -> None:
+    """TUI-6, SEC-1: without a keyring a private file takes it; it is in no log and no settings."""
+    key = secrets.token_hex(12)
+    with ChatServer([say("hello")]) as server:
+        server.accepts = key
+        rig.configure(server)
+        config = rig.home / "config.toml"
+        config.write_text(config.read_text().replace('model = "m"\n', "", 1).split("[models")[0])
+        assert (await rig.open()).model == ""
+        for given, error in (("another", True), (key, False)):
+            kept = settings.SetCredential(server="fake1", key=given, kept_in="file")
+            rig.tell(kept)
+            assert (await rig.until(settings.CredentialKept)).error == ""
+            rig.tell(settings.ListServerModels(server="fake1"))
+            listed = await rig.until(settings.ServerModelsListed)
+            assert bool(listed.failures) == error
+            assert not error or "authentication" in listed.failures[0]
+        rig.tell(setup.ChooseModel(server="fake1", model=listed.models[0].id))
+        rig.opened = await rig.until(up.Opened)
+        assert (await rig.ask()).text == "hello"
+        assert server.bodies[0].headers["authorization"] == f"Bearer {key}"
+    assert key not in config.read_text()
+    assert key not in str(rig.events)
+    (kept_file,) = (rig.home / "keys").iterdir()
+    assert kept_file.stat().st_mode & 0o077 == 0

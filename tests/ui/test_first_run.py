@@ -276,3 +276,48 @@ async def test_pull_within_a_session_changes_no_model() -> None:
         await settled(pilot)
         assert "small:1b is there now: /model picks it" in stage.text()
     assert not stage.backend.of(setup.ChooseModel)
+
+
+LOCAL = setup.Way(kind="local", name="local", title="A small local model", ready=True)
+
+
+async def test_the_small_local_model_is_one_key_away() -> None:
+    """TUI-6: what it does meanwhile is told; it is taken once it runs."""
+    stage = first_run(LOCAL)
+    stage.backend.answers[setup.StartLocal] = lambda _: [setup.LocalStarting(status="loads it")]
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert "loads it" in stage.text()
+        stage.backend.tell(setup.LocalStarting(server="local", model="Small", status="it runs"))
+        await settled(pilot)
+    assert stage.backend.of(setup.ChooseModel) == [
+        setup.ChooseModel(server="local", model="Small")
+    ]
+
+
+async def test_a_local_model_that_does_not_start_says_why() -> None:
+    """TUI-6: Esc goes back to the other ways, and what starts later is not taken."""
+    stage = first_run(LOCAL)
+    failed = setup.LocalStarting(error="pip could not fetch the weights")
+    stage.backend.answers[setup.StartLocal] = lambda _: [failed]
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert "could not fetch" in stage.text()
+        await press(pilot, "escape")
+        await settled(pilot)
+        assert "Pick who answers" in stage.text()
+        stage.backend.tell(setup.LocalStarting(server="local", model="Small"))
+        await settled(pilot)
+    assert not stage.backend.of(setup.ChooseModel)
+
+
+async def test_a_local_model_that_opens_by_itself_is_told() -> None:
+    """TUI-6: `--model local` takes a while, and says what for."""
+    stage = Stage(setup.LocalStarting(status="loads it"))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "the small local model: loads it" in stage.text()

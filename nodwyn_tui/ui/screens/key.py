@@ -38,7 +38,7 @@ class KeyScreen(ModalScreen[bool]):
     def compose(self) -> ComposeResult:
         with Container(id="picker") as frame:
             frame.border_title = f"The key of {self._way.title}"
-            frame.border_subtitle = "Enter takes it · Ctrl+U begins anew · Esc goes back"
+            frame.border_subtitle = "Enter tries it · Ctrl+U: anew · Esc goes back"
             yield self.line
 
     def on_mount(self) -> None:

@@ -33,7 +33,7 @@ class Step(Picker):
 class Ways(Picker):
     """Ends with a kind and a name, as `server:groq`."""
 
-    LEAVING = "Enter takes it · Esc: later, /setup comes back here"
+    LEAVING = "Enter takes it · Esc: later, by /setup"
 
     def __init__(self, *, tour: bool) -> None:
         super().__init__("First things first: a model", intro=WELCOME)
@@ -43,7 +43,8 @@ class Ways(Picker):
         """What could answer here."""
         ollama = next((way for way in ways if way.kind == "ollama"), None)
         choices = [
-            Choice(f"model:{model}", model, "Ollama") for model in (ollama.models if ollama else ())
+            Choice(f"model:{model}", model, ollama.title)
+            for model in (ollama.models if ollama else ())
         ]
         for way in ways:
             if way.kind == "server" and way.ready and way.detail:

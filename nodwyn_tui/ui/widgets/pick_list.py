@@ -7,6 +7,9 @@ from nodwyn_tui.ui.widgets.bar import Bar, Row
 from nodwyn_tui.ui.widgets.lines import Span, cells, cut, wrap
 from nodwyn_tui.ui.widgets.visible import one_line
 
+ROOMY = 20
+"""Rows; on a lower screen the list is all there is room for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
@@ -65,7 +68,8 @@ class PickList(Bar):
         self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
-        intro = list(wrap([Span(self._intro)], width)) if self._intro else []
+        roomy = self.app.size.height >= ROOMY
+        intro = list(wrap([Span(self._intro)], width)) if self._intro and roomy else []
         yield from intro
         if intro:
             yield ()

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.config.servers import LOCAL
 from nodwyn_tui.link.setup import Way
+from nodwyn_tui.providers.routes import host_of, is_loopback
 
 LOOK_S = 3.0
 """Seconds that Ollama gets to answer; one on this machine needs a hundredth of one."""
@@ -59,10 +60,11 @@ async def _ollama(models: Models) -> Way:
             answer = await models.offered("ollama")
     except TimeoutError:
         answer = f"{where} did not answer within {LOOK_S:g} s"
+    title = "Ollama, on this machine" if is_loopback(host_of(where)) else f"Ollama at {where}"
     if isinstance(answer, str):
-        return Way(kind="ollama", name="ollama", title="Ollama", detail=answer)
+        return Way(kind="ollama", name="ollama", title=title, detail=answer)
     ids = tuple(listing.id for listing in answer)
-    return Way(kind="ollama", name="ollama", title="Ollama", detail=where, ready=True, models=ids)
+    return Way(kind="ollama", name="ollama", title=title, detail=where, ready=True, models=ids)
 
 
 def _servers(models: Models) -> Iterator[Way]:

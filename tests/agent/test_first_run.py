@@ -1,12 +1,13 @@
 """A first run, over the link with the real worker: what is found, what is picked, what is kept."""
 
 import asyncio
+import secrets
 import tomllib
 
 import pytest
 
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link import setup
+from nodwyn_tui.link import settings, setup
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_library import Library
@@ -170,8 +171,7 @@ async def test_only_ollama_fetches(rig: Rig) -> None:
 async def test_a_key_that_is_given_is_kept_and_used(rig: Rig) -> None:
     """TUI-6, SEC-1: without a keyring a private file takes it; it is in no log and no settings."""
     key = secrets.token_hex(12)
-    with ChatServer([say("hello")]) as server:
-        server.accepts = key
+    with ChatServer([say("hello")], key=key) as server:
         rig.configure(server)
         config = rig.home / "config.toml"
         config.write_text(config.read_text().replace('model = "m"\n', "", 1).split("[models")[0])

@@ -260,7 +260,7 @@ async def test_esc_stops_the_fetching_and_an_error_stays_in_sight() -> None:
         assert "no space left" in stage.text()
         await press(pilot, "escape")
         await settled(pilot)
-        assert "Pick who answers" in stage.text()
+        assert "First things first" in stage.text()
     assert stage.backend.of(setup.StopPull)
     assert not stage.backend.of(setup.ChooseModel)
 
@@ -292,9 +292,7 @@ async def test_the_small_local_model_is_one_key_away() -> None:
         assert "loads it" in stage.text()
         stage.backend.tell(setup.LocalStarting(server="local", model="Small", status="it runs"))
         await settled(pilot)
-    assert stage.backend.of(setup.ChooseModel) == [
-        setup.ChooseModel(server="local", model="Small")
-    ]
+    assert stage.backend.of(setup.ChooseModel) == [setup.ChooseModel(server="local", model="Small")]
 
 
 async def test_a_local_model_that_does_not_start_says_why() -> None:

@@ -17,8 +17,8 @@ FETCHING = (
     " on from it."
 )
 STARTING = (
-    "It runs on this machine and sends nothing anywhere. It is a very small model: it answers, it"
-    " uses no tools, and it is often wrong."
+    "SmolLM2 with 135 million parameters runs on this machine and sends nothing anywhere. It shows"
+    " how this program works; what it says is often wrong, and it uses no tools."
 )
 
 
@@ -230,7 +230,7 @@ class SettingUp(Editing):
             self._choose("ollama", pulled)
 
     def _start_local(self) -> None:
-        self._waiting = Waiting("The small local model", STARTING, "Esc goes back")
+        self._waiting = Waiting("A small local model", STARTING, "Esc goes back")
         self.app.push_screen(self._waiting, self._left_waiting)
         self.bridge.send(setup.StartLocal())
 

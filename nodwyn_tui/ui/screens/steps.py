@@ -43,8 +43,10 @@ class Ways(Picker):
         """What could answer here."""
         ollama = next((way for way in ways if way.kind == "ollama"), None)
         choices = [
-            Choice(f"model:{model}", model, ollama.title)
-            for model in (ollama.models if ollama else ())
+            Choice(f"model:{model}", model, way.title)
+            for way in ways
+            if way.kind == "ollama"
+            for model in way.models
         ]
         for way in ways:
             if way.kind == "server" and way.ready and way.detail:

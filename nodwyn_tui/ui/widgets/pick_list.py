@@ -85,7 +85,8 @@ class PickList(Bar):
             for row in wrap([Span("! ", "warning"), Span(one_line(remark), "dim")], width)
         ]
         above = len(intro) + 1 if intro else 0
-        room = max(self.app.size.height - 13 - above - len(remarks), 3)
+        height, others = self.app.size.height, above + len(remarks)
+        room = max(height - 13 - others, min(7, height * 9 // 10 - 7 - others), 3)
         first = max(0, min(at - room // 2, len(found) - room))
         column = min(max((len(c.label) for c in found), default=0) + 3, width * 2 // 3)
         for n, choice in enumerate(found[first : first + room], first):

@@ -141,6 +141,9 @@ def warn_of_idle_settings(
             _warn_idle(draft, ("models", name, "keep_reasoning"), server)
         if model.summary and server.provider != "responses":
             _warn_idle(draft, ("models", name, "summary"), server)
+        if model.effort and model.effort.isdecimal() and server.provider != "anthropic":
+            words = f"a number of tokens is for anthropic's protocol, not for {server.provider}"
+            draft.report(("models", name, "effort"), words, found=model.effort, warning=True)
         asks = CACHE_ASKS[server.provider]
         if model.cache_control not in asks:
             _warn_idle(draft, ("models", name, "cache_control"), server, " | ".join(asks))

@@ -528,6 +528,9 @@ def test_tokens_without_a_sign_in_are_left_out(tmp_path: Path) -> None:
         (SERVER + MODEL + 'cache_control = "12h"', ["models.m.cache_control"]),
         (GPT + 'cache_control = "1h"', ["models.m.cache_control"]),
         (GPT + 'summary = "concise"', []),
+        (GPT + "effort = 4096", ["models.m.effort"]),
+        (GPT + 'effort = "xhigh"', []),
+        (GPT.replace('"openai"', '"anthropic"') + "effort = 4096", []),
         (SERVER + MODEL + 'summary = "off"', ["models.m.summary"]),
     ],
 )
@@ -544,5 +547,5 @@ def test_setting_that_the_models_protocol_lacks_is_said(
 def test_an_effort_is_a_word_or_a_number(tmp_path: Path, written: str, read: str) -> None:
     """PRV-1: a budget of thinking is the person's to name."""
     loaded = load(tmp_path, SERVER + MODEL + f"effort = {written}")
-    assert loaded.problems == ()
+    assert loaded.errors == ()
     assert loaded.settings.models["m"].effort == read

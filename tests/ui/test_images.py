@@ -100,7 +100,7 @@ async def test_a_dropped_file_is_a_chip_and_goes_with_the_message() -> None:
         await paste(on, pilot, "'/home/me/shot.png' ")
         assert on.backend.of(Attach) == [Attach(text="'/home/me/shot.png' ")]
         assert on.screen.prompt.text == "see "
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
         await press(pilot, *"it", "enter")
         assert on.backend.of(commands.Send) == [commands.Send(text="see it", images=(SHOT.sha256,))]
         assert CHIP not in on.text()
@@ -175,7 +175,7 @@ async def test_enter_that_waits_is_not_meant_for_what_is_typed_after_it() -> Non
         on.backend.tell(ImageAttached(text="/home/me/shot.png", image=SHOT))
         await settled(pilot)
         assert on.backend.of(commands.Send) == []
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
 
 
 async def test_a_reason_is_told_and_the_text_kept() -> None:
@@ -225,7 +225,7 @@ async def test_the_command_keeps_what_was_typed_if_it_fails() -> None:
         on.backend.answers[Attach] = images(SHOT)
         await press(pilot, "enter")
         assert on.screen.prompt.text == ""
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
 
 
 async def test_the_path_after_the_command_completes(tmp_path: Path) -> None:
@@ -255,7 +255,7 @@ async def test_a_path_that_the_terminal_typed_becomes_an_image() -> None:
         await settled(pilot)
         await press(pilot, *"/home/me/a b.png ", "enter")
         assert on.backend.of(Attach) == [Attach(text="/home/me/a b.png ")]
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
         assert (on.screen.prompt.text, on.backend.of(commands.Send)) == ("", [])
         on.backend.answers[Attach] = refused()
         await press(pilot, *"/no/such.png", "enter")
@@ -305,7 +305,7 @@ async def test_a_session_begins_with_its_drafts_images() -> None:
     on = stage(unanswered, opened)
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
         await press(pilot, "enter")
         assert on.backend.of(commands.Send) == [commands.Send(text="see", images=(SHOT.sha256,))]
 
@@ -322,7 +322,7 @@ async def test_a_message_comes_back_with_its_images(event: up.UpEvent) -> None:
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
         assert on.screen.prompt.text == "see"
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
 
 
 async def test_rewinding_twice_leaves_the_images_of_the_first_behind() -> None:
@@ -346,7 +346,7 @@ async def test_a_dead_worker_loses_neither_images_nor_what_was_asked() -> None:
         on.backend.die()
         await settled(pilot)
         assert on.screen.prompt.text == "see\n\n/etc/hosts"
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
 
 
 async def test_a_command_leaves_the_images_where_they_are() -> None:
@@ -356,9 +356,9 @@ async def test_a_command_leaves_the_images_where_they_are() -> None:
         await paste(on, pilot, "/a/shot.png")
         await press(pilot, *"/continue", "enter")
         assert commands.Continue() in on.backend.told
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
         await press(pilot, *"/nonsense", "enter")
-        assert CHIP in on.text()
+        await until(on, pilot, CHIP)
 
 
 async def test_what_was_done_to_an_image_is_told() -> None:

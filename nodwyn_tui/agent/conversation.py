@@ -64,7 +64,7 @@ class Conversation:
         self.open_calls: dict[str, ev.ToolCall] = {}
         # Whether the model wrote such a marker itself, an earlier process knew: better refuse one.
         self.markers = ledger.facts.markers
-        self.transcript = Transcript(log.event)
+        self.transcript = Transcript(log.event, ImageFiles(log.path.parent).path)
         self.told: set[str] = set()
         self.forecast = Forecast(ledger.facts.rewriting)
         self.carrying = Carrying()

@@ -16,6 +16,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import Attached
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.places import LOG_NAME
 
 NO_TOOLS = "{model} uses no tools: it answers, but reads and changes nothing here"
@@ -69,7 +70,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
 def _greet_reader(found: Found, folder: Path, emit: Emit) -> Pages:
     archive = Archive(folder / LOG_NAME, Ledgers())
     there = standing(archive.from_start())
-    pages = Pages(Transcript(archive.event), archive, lambda: there)
+    pages = Pages(Transcript(archive.event, ImageFiles(folder).path), archive, lambda: there)
     emit(
         up.Opened(
             session=folder.name,

@@ -5,6 +5,7 @@ What the screen shows of a session follows from its events alone.
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
 from nodwyn_tui.agent.standing import Standing
@@ -37,6 +38,8 @@ REWOUND = 80
 
 Fetch = Callable[[int], ev.Event | None]
 """A line of the log, by its seq; `None` for one that is lost."""
+Pictures = Callable[[str], Path]
+"""Where an image lies, by its digest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +54,12 @@ class _Edits:
 
 class Transcript:
     """Folds events into entries, in order. `feed` gives what changed, as link events. Bodies are
-    not held: `fetch` reads their lines again.
+    not held: `fetch` reads their lines again. Without `pictures` no image's file is told.
     """
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: Fetch, pictures: Pictures | None = None) -> None:
         self.entries: dict[str, up.Entry] = {}
-        self._fetch = fetch
+        self._fetch, self._pictures = fetch, pictures
         self._calls: dict[str, str] = {}
         self._anchors: dict[str, int] = {}
         """By entry, the line whose state in the window is the entry's: a call's is its result's."""
@@ -97,7 +100,7 @@ class Transcript:
 
     def load(self, events: Iterable[ev.Event], standing: Standing | None) -> tuple[up.Entry, ...]:
         """The entries of lines that were read from a log, in their order."""
-        part = Transcript(self._fetch)
+        part = Transcript(self._fetch, self._pictures)
         for event in events:
             for _ in part.feed(event):
                 pass
@@ -139,6 +142,8 @@ class Transcript:
     def _added(self, entry: up.Entry, event: ev.Event) -> up.UpEvent:
         body = body_of(entry.kind, event, None)
         entry = replace(entry, preview=body.text[:PREVIEW], size=len(body.text))
+        if isinstance(event, ev.AttachImage) and self._pictures is not None:
+            entry = replace(entry, picture=str(self._pictures(event.sha256)))
         self.entries[entry.id] = entry
         if isinstance(event, ev.ToolCall):
             self._calls[event.call_id] = entry.id
@@ -206,6 +211,8 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
             yield _entry(
                 event, "user", state="outside" if event.rejected else "in", title=_via(event)
             )
+        case ev.AttachImage():
+            yield _entry(event, "image", title=_image_title(event))
         case ev.LlmResponse():
             yield from _reply_entries(event)
         case ev.ToolCall():
@@ -281,6 +288,11 @@ def _divider(event: ev.Event, label: str) -> up.Entry:
 def _via(event: ev.UserMessage) -> str:
     titles = {"steer": "while it worked", "continue": "continue", "shell": "shell"}
     return "not sent: too long" if event.rejected else titles.get(event.via, "")
+
+
+def _image_title(event: ev.AttachImage) -> str:
+    size = f"{event.width}×{event.height}"  # noqa: RUF001 - the sign between two sizes
+    return f"{event.name} {size} · {event.tokens:,} tokens"
 
 
 def _reply_entries(event: ev.LlmResponse) -> Iterator[up.Entry]:

@@ -37,7 +37,7 @@ def _markdown(entry: Entry, body: Body) -> str:
         case "divider":
             return f"---\n*{entry.title}*\n"
         case _:
-            return f"> **{entry.kind}** {body.text}\n"
+            return f"> **{entry.kind}** {body.text or entry.title}\n"
 
 
 def _fence(text: str) -> str:

@@ -13,7 +13,9 @@ from nodwyn_tui.link.record import Record
 from nodwyn_tui.link.settings import SettingsEvent
 from nodwyn_tui.link.setup import SetupEvent
 
-EntryKind = Literal["user", "thinking", "assistant", "call", "plan", "note", "error", "divider"]
+EntryKind = Literal[
+    "user", "image", "thinking", "assistant", "call", "plan", "note", "error", "divider"
+]
 EntryState = Literal["in", "cut", "elided", "folded", "dropped", "behind", "outside"]
 CallStatus = Literal["", "waiting", "running", "ok", "failed", "refused", "interrupted"]
 SegmentKind = Literal["system", "summary", "history", "images", "fresh", "new"]
@@ -32,7 +34,8 @@ class Entry(Record):
     `seq` is the log line it comes from (0: not yet on disk). `title` is a call's one-line summary
     or a divider's label; `preview` the first characters of the body, `size` its length in
     characters. `state` says where the entry stands in the window ('outside' never goes there).
-    `body` is there for live entries and the latest ones; else it is fetched by id.
+    `body` is there for live entries and the latest ones; else it is fetched by id. `picture` is an
+    image's file.
     """
 
     id: str
@@ -46,6 +49,7 @@ class Entry(Record):
     ms: int | None = None
     call_id: str = ""
     tool: str = ""
+    picture: str = ""
     body: Body | None = None
 
 

@@ -535,3 +535,21 @@ async def test_a_picture_in_pixels_goes_out_with_what_is_painted(
         assert ("\x1b_G" in "".join(written)) == (way == "kitty")
         await press(pilot, "escape")
         assert ("\x1b_Ga=d,d=I" in "".join(written)) == (way == "kitty")
+
+
+async def test_an_image_of_the_conversation_is_a_line_that_opens() -> None:
+    """IMG-2: below its message, with its place in the window."""
+    picture = scenes.entry(5, "image", title="a[b].png 320\u00d7180 · 765 tokens", state="elided")
+    entries = (scenes.TALK[0], replace(picture, picture=scenes.PICTURE))
+    on = stage(unanswered, OPENED, up.EntriesLoaded(entries=entries, done=True))
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        rows = on.text().split("\n")
+        at = next(n for n, row in enumerate(rows) if "[image: a[b].png 320" in row)
+        assert "fix it." in rows[at - 1]
+        assert "elided" in rows[at]
+        await press(pilot, "tab", "up", "enter")
+        await until(on, pilot, "▀")
+        assert "a[b].png 320" in on.text()
+        await press(pilot, "escape")
+        assert on.app.screen is on.screen

@@ -23,6 +23,7 @@ from nodwyn_tui.ui.widgets.chips import Chips
 from nodwyn_tui.ui.widgets.completing import Completer, Completion
 from nodwyn_tui.ui.widgets.image_paths import ImagePaths
 from nodwyn_tui.ui.widgets.picturing import PicturingEditor
+from nodwyn_tui.ui.widgets.transcript import Transcript
 
 COMMAND = "/image "
 PREVIEW_FROM = 30
@@ -67,22 +68,29 @@ class Attaching(Stage):
         self.show_hints()
 
     def on_picturing_editor_image_wanted(self, message: PicturingEditor.ImageWanted) -> None:
-        self.see(message.image)
+        self._see(message.image)
 
     def on_chips_clicked(self, message: Chips.Clicked) -> None:
         message.stop()
         if message.index < len(self.prompt.gallery.images):
-            self.see(self.prompt.gallery.images[message.index])
+            self._see(self.prompt.gallery.images[message.index])
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.prompt.tell_images)
 
-    def see(self, image: Attached) -> None:
+    def on_transcript_picture_wanted(self, message: Transcript.PictureWanted) -> None:
+        self.see(message.entry.title, message.entry.picture)
+
+    def see(self, title: str, path: str) -> None:
         """An image as large as the screen."""
         if self.pictures == "none":
-            self.tell("info", f"without colour no picture is shown; the file is {image.path}")
+            self.tell("info", f"without colour no picture is shown; the file is {path}")
         else:
-            self.app.push_screen(PictureSheet(image, self.pictures))
+            self.app.push_screen(PictureSheet(title, path, self.pictures))
+
+    def _see(self, image: Attached) -> None:
+        size = f"{image.width}×{image.height}"  # noqa: RUF001 - the sign between two sizes
+        self.see(f"{image.name} {size}", image.path)
 
     def save_draft(self) -> None:
         """The prompt as it stands now."""

@@ -14,6 +14,7 @@ from nodwyn_tui.ui.widgets.visible import one_line
 
 _WORDS: dict[EntryKind, str] = {
     "user": "your message",
+    "image": "the image",
     "assistant": "the reply",
     "thinking": "the thinking",
     "plan": "the plan",

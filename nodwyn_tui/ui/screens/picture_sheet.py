@@ -5,10 +5,10 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.markup import escape
 from textual.screen import ModalScreen
 
 from nodwyn_tui.domain.words import Pictures
-from nodwyn_tui.link.images import Attached
 from nodwyn_tui.ui.widgets.picture import Picture
 from nodwyn_tui.ui.widgets.visible import one_line
 
@@ -21,16 +21,14 @@ class PictureSheet(ModalScreen[None]):
         Binding("escape,q,enter,space,ctrl+c", "dismiss", "put this away"),
     ]
 
-    def __init__(self, image: Attached, pictures: Pictures) -> None:
+    def __init__(self, title: str, path: str, pictures: Pictures) -> None:
         super().__init__()
-        self._image = image
+        self._picture_title, self._path = title, path
         self._picture = Picture(pictures, id="picture")
 
     def compose(self) -> ComposeResult:
-        image = self._image
         with Container(id="picture-sheet") as sheet:
-            size = f"{image.width}×{image.height}"  # noqa: RUF001 - the sign between two sizes
-            sheet.border_title = f"{one_line(image.name)} {size}".replace("[", "\\[")
+            sheet.border_title = escape(one_line(self._picture_title))
             sheet.border_subtitle = "Esc puts this away"
             yield self._picture
 
@@ -38,4 +36,4 @@ class PictureSheet(ModalScreen[None]):
         self.call_after_refresh(self._draw)
 
     def _draw(self) -> None:
-        self._picture.draw(self._image.path, *self._picture.size)
+        self._picture.draw(self._path, *self._picture.size)

@@ -63,7 +63,7 @@ def can_open(entry: Entry) -> bool:
 
 def estimate(entry: Entry, width: int) -> int:
     """Rows that an entry will take, before it is laid out."""
-    if entry.kind in ("call", "thinking"):
+    if entry.kind in ("call", "thinking", "image"):
         return 1
     if entry.kind == "divider":
         return 3
@@ -74,7 +74,8 @@ def estimate(entry: Entry, width: int) -> int:
 def lay_out(view: View, width: int) -> list[Line]:
     """An entry in `width` cells, with the blank line above it where one belongs."""
     lines = list(_LOOKS[view.entry.kind](view, width))
-    if view.before is None or (view.before in _TIGHT and view.entry.kind in _TIGHT):
+    tight = view.before in _TIGHT and view.entry.kind in _TIGHT
+    if view.before is None or tight or view.entry.kind == "image":
         return lines
     return [BLANK, *lines]
 
@@ -92,6 +93,11 @@ def _user(view: View, width: int) -> Iterator[Line]:
     head = [Span("You", "user"), Span(title, "dim")]
     yield Line(spread(head, _state(view.entry), width))
     yield from _folded(list(_text(_said(view), width)), view, width)
+
+
+def _image(view: View, width: int) -> Iterator[Line]:
+    text = Span(f"[image: {one_line(view.entry.title)}]", "accent")
+    yield Line(spread([_PAD, text], _state(view.entry), width), INDENT)
 
 
 def _assistant(view: View, width: int) -> Iterator[Line]:
@@ -190,6 +196,7 @@ def _divider(view: View, width: int) -> Iterator[Line]:
 
 _LOOKS: dict[EntryKind, Callable[[View, int], Iterator[Line]]] = {
     "user": _user,
+    "image": _image,
     "assistant": _assistant,
     "thinking": _thinking,
     "call": _call,

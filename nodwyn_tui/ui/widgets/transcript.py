@@ -29,7 +29,7 @@ class Transcript(StoryPane, can_focus=True):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up", "move(-1)", "the entry above"),
         Binding("down", "move(1)", "the entry below"),
-        Binding("enter", "open", "open the entry, or close it"),
+        Binding("enter", "open", "open the entry, or close it; see an image"),
         Binding("ctrl+y", "copy_entry", "copy the entry"),
         Binding("delete", "menu", "take the entry out of the window, or shorten it there"),
         Binding("ctrl+z", "bring_back", "bring back what was taken out last, or the entry"),
@@ -56,6 +56,12 @@ class Transcript(StoryPane, can_focus=True):
         """Text is to go to the clipboard."""
 
         text: str
+
+    @dataclass
+    class PictureWanted(Message):
+        """An image is to be seen."""
+
+        entry: up.Entry
 
     @dataclass
     class MenuWanted(Message):
@@ -217,7 +223,10 @@ class Transcript(StoryPane, can_focus=True):
                 self.post_message(self.Typed(events.Paste(text)))
 
     def _toggle(self, index: int) -> None:
-        if self.story.toggle(index):
+        entry = self.story.entry_at(index)
+        if entry is not None and entry.kind == "image":
+            self.post_message(self.PictureWanted(entry))
+        elif self.story.toggle(index):
             self.viewport.hold()
             self.viewport.changed(index)
             self.viewport.show(index)

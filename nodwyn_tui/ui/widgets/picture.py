@@ -130,7 +130,7 @@ class Preview(Picture):
 
     @property
     def place(self) -> tuple[int, int]:
-        return 0, 0
+        return 1, 0
 
     def drawn(self) -> None:
         self._failure = ""

@@ -104,7 +104,7 @@ class Shown:
             kind="model",
             name=name,
             title=dotted((name,)),
-            note=f"{entry.server} · {entry.model}",
+            note=f"{entry.model} on {entry.server}",
             mark="lead" if name == lead else "fallback" if self._falls_back(name) else "",
             rows=rows,
             fresh=value_at(self.unsaved.saved, ("models", name)) is MISSING,

@@ -45,9 +45,9 @@ class Renewal:
         later = list[str]()
         if session is None:
             return later
-        session.allow(loaded.settings.approvals.allow)
+        session.adopting.allow(loaded.settings.approvals.allow)
         if loaded.settings.limits != before.limits:
-            session.limit(loaded.settings.limits)
+            session.adopting.limit(loaded.settings.limits)
             later += [LIMITS] * session.running
         now = self._choice(session, loaded)
         same = now == was and loaded.settings.window == before.window
@@ -79,4 +79,4 @@ class Renewal:
             if self._session() is not session:
                 await found.target.provider.aclose()
                 return
-            await session.renew(found.target)
+            await session.adopting.renew(found.target)

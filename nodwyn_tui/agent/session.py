@@ -1,9 +1,9 @@
 """One open session: its log, its model, its runs. Everything a front asks of it, save opening."""
 
 import contextlib
-from collections.abc import Sequence
 from pathlib import Path
 
+from nodwyn_tui.agent.adopting import Adopting
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.calls import LOST
 from nodwyn_tui.agent.compact_command import CompactCommand
@@ -12,17 +12,15 @@ from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.editing import BUSY, Editing
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.parts import Parts
-from nodwyn_tui.agent.recipes import resumed_recipe
 from nodwyn_tui.agent.runs import Runs
 from nodwyn_tui.agent.sight import host_of
 from nodwyn_tui.agent.switching import Cold, cold, recorded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.words import Words, joined
-from nodwyn_tui.config.schema import LimitSettings
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.domain.recipe import Strategy
-from nodwyn_tui.errors import BlockedError, NodwynError, StoreError, UsageError
+from nodwyn_tui.errors import NodwynError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store import places
@@ -44,15 +42,15 @@ class Session:
         self._conversation = parts.conversation
         self._compaction = Compaction(parts.conversation)
         self._compact = CompactCommand(parts.conversation, self._compaction, emit)
+        self.adopting = Adopting(parts, emit, self.switch_model, lambda: self.running)
         self._runs = Runs(
             parts,
             self._compaction,
             emit,
             before=self._compact.let_go,
             switch=self.switch_model,
-            after=self._take_renewed,
+            after=self.adopting.settle,
         )
-        self._renewed: Target | None = None
         self._editing = Editing(
             parts.conversation, emit, parts.clock, self._runs.attachments.returned
         )
@@ -210,48 +208,6 @@ class Session:
         if news := sight.news(self.target):
             self._emit(news)
 
-    async def renew(self, target: Target) -> None:
-        """The model that is asked, with other settings: from the next run on. The recipe is
-        recorded anew where they change it (ENG-8).
-        """
-        stale, self._renewed = self._renewed, target
-        if stale is not None:
-            await stale.provider.aclose()
-        if not self.running:
-            await self._take_renewed()
-
-    async def _take_renewed(self) -> None:
-        """What `renew` was given, unless another model is asked by now."""
-        target, self._renewed = self._renewed, None
-        if target is None:
-            return
-        try:
-            if target.ref.name == self.model:
-                await self._become(target)
-                return
-        except (BlockedError, StoreError) as error:
-            self._emit(up.Notice(level="error", text=f"the new settings are not taken: {error}"))
-        await target.provider.aclose()
-
-    async def _become(self, target: Target) -> None:
-        recipe = resumed_recipe(self._conversation.recipe, target, same_model=True)
-        if recipe.num_ctx != target.context:
-            target = target.holding(recipe.num_ctx)
-        if recipe != self._conversation.recipe:
-            await self.switch_model(target)
-            return
-        before, self._parts.target = self._parts.target, target
-        await before.provider.aclose()
-        self.tell_meter()
-
-    def allow(self, patterns: Sequence[str]) -> None:
-        """The settings' patterns that need no question are these now."""
-        self._parts.gate.allow((*patterns, *self._parts.also_allowed))
-
-    def limit(self, settings: LimitSettings) -> None:
-        """The settings' limits are these now, from the next run on."""
-        self._parts.limits = self._parts.limits_by(settings)
-
     def cold(self, target: Target) -> Cold:
         """What going over to a model costs."""
         return cold(self._conversation, target, self._parts.clock.now())
@@ -309,8 +265,7 @@ class Session:
         """
         async with contextlib.AsyncExitStack() as closing:
             closing.push_async_callback(self._parts.target.provider.aclose)
-            if self._renewed is not None:
-                closing.push_async_callback(self._renewed.provider.aclose)
+            closing.push_async_callback(self.adopting.close)
             if self._parts.created and not self.spoken:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
             closing.callback(self._conversation.close)

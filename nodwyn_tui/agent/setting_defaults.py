@@ -79,6 +79,8 @@ class OfModel:
                 found = Default(default_dialect(self.entry.server), source="by the server's name")
             case "keep_reasoning":
                 found = Default(as_typed(self.server.provider == "anthropic"))
+            case "context" if self.server.provider == "ollama" and self.entry.num_ctx:
+                found = Default(str(self.entry.num_ctx), source="num_ctx")
             case "context" | "num_ctx":
                 context, source = self._context()
                 found = Default(str(context), self._origin("context"), source)

@@ -25,7 +25,6 @@ NOT_YET = "has no effect in this version yet"
 class ServedBy:
     """How a model is asked: empty where that is not known."""
 
-    server: str = ""
     provider: ProviderName | None = None
     dialect: DialectName | None = None
     strategy: Strategy | None = None
@@ -35,7 +34,6 @@ class ServedBy:
         """By an entry and its server."""
         named = "dialect" in entry.model_fields_set
         return cls(
-            server=entry.server,
             provider=server.provider,
             dialect=entry.dialect if named else default_dialect(entry.server),
             strategy=entry.strategy or window.strategy,
@@ -51,7 +49,7 @@ def why_not(about: Described, served: ServedBy) -> str:
     provider, wanted = served.provider, about.providers
     if provider and wanted and provider not in wanted:
         speaking = " or ".join(wanted)
-        return f"only on a server that speaks {speaking}; {served.server} speaks {provider}"
+        return f"only where the server speaks {speaking}; this one speaks {provider}"
     if provider == "openai" and served.dialect and about.key in DIALECTS[served.dialect].refused:
         return f"a server of the dialect {served.dialect} refuses it"
     if about.key != "strategy" and _later(about) is not None:

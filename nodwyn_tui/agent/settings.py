@@ -136,7 +136,7 @@ class Shown:
 
     def _server(self, name: str) -> SettingsGroup:
         server, known = self.unsaved.loaded.servers.get(name), self._known.get(name)
-        served = ServedBy(server=name, provider=server.provider if server else None)
+        served = ServedBy(provider=server.provider if server else None)
         rows = (
             self._row(each, each.of(name), server_default(each, known, self.environment), served)
             for each in PAGES["server"]

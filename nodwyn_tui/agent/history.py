@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.rollover.cursor import STALE, Cursors
-from nodwyn_tui.rollover.history import History, Reach, Window
+from nodwyn_tui.rollover.history import History
+from nodwyn_tui.rollover.reach import Reach, Window
 from nodwyn_tui.store.lines import decode
 from nodwyn_tui.store.reading import NotThere
 from nodwyn_tui.tools.output import cleaned

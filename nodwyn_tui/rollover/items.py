@@ -44,13 +44,13 @@ def item_of(event: Event) -> Item | None:
             return found_in(event)
 
 
-def found_in(event: Event) -> Item | None:
+def found_in(event: Event) -> Item | None:  # noqa: PLR0911 - one line a kind of event
     """What of an event can be searched for, which its item begins with; `None` if nothing can. A
     call is found where it was made, not in its reply.
     """
     match event:
-        case UserMessage(rejected=False) | GatePlan():
-            return Item("plan" if isinstance(event, GatePlan) else "user", event.text)
+        case UserMessage(rejected=False):
+            return Item("user's shell" if event.via == "shell" else "user", event.text)
         case LlmResponse():
             said = _said(event)
             return Item("assistant", "\n".join(said)) if said else None
@@ -61,6 +61,8 @@ def found_in(event: Event) -> Item | None:
             kind = "failed result" if event.is_error else "result"
             images = [IMAGE] * len(event.images)
             return Item(f"{kind} of {_named(event.name)}", "\n".join([event.text, *images]))
+        case GatePlan():
+            return Item("plan", event.text)
         case AttachImage():
             return Item("image", f"{IMAGE} {event.name} ({event.width}x{event.height})")
         case _:

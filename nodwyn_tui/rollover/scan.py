@@ -215,3 +215,11 @@ def lines_from(offset: int, log: LogBytes, budget: Budget) -> Iterator[Line]:
         budget.rows_left -= 1
         yield Line(offset, held[:end].rstrip(b"\r\n"))
         held, offset = held[end:], offset + end
+
+
+def event_in(data: bytes, decode: Decode) -> Event | None:
+    """A line's event; `None` for what is none."""
+    try:
+        return decode(data)
+    except ValueError:
+        return None

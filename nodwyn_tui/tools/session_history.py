@@ -4,7 +4,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from nodwyn_tui.domain.canonical import clean
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.arguments import Model, spec_of
 from nodwyn_tui.tools.base import Ask, Context, Effect, Outcome
@@ -75,8 +74,8 @@ def _answer(arguments: HistoryArguments, context: Context) -> str:
         case "list_windows":
             return history.list_windows(cursor, limit)
         case "search":
-            query = clean(arguments.query or "")
-            return history.search(query, arguments.window or "", cursor, limit)
+            query, window = arguments.query or "", arguments.window or ""
+            return history.search(query, window, cursor, limit)
         case "read_item":
             return history.read_item(arguments.item or "", arguments.offset or 0, limit)
 

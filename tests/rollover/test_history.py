@@ -13,8 +13,9 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Text
 from nodwyn_tui.errors import ToolError
 from nodwyn_tui.rollover.cursor import Cursors
-from nodwyn_tui.rollover.history import History, Reach, Window
+from nodwyn_tui.rollover.history import History
 from nodwyn_tui.rollover.page import cost
+from nodwyn_tui.rollover.reach import Reach, Window
 from nodwyn_tui.rollover.scan import Budget
 from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.lines import decode, encode

@@ -40,6 +40,12 @@ class Ports:
     def markers(self) -> bool:
         return self.shown_markers
 
+    def list_windows(self, cursor: str, limit: int) -> str:
+        return f"windows {cursor!r} {limit}"
+
+    def search(self, query: str, window: str, cursor: str, limit: int) -> str:
+        return f"search {query!r} {window!r} {cursor!r} {limit}"
+
     def read_item(self, item: str, offset: int, limit: int) -> str:
         return f"[historical data]\n{self.items[item][offset : offset + limit]}"
 

@@ -14,7 +14,7 @@ from nodwyn_tui.agent.sight import host_of
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.canonical import clean
-from nodwyn_tui.errors import NodwynError, UsageError
+from nodwyn_tui.errors import NodwynError, ToolError, UsageError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import Attach, Attached, AttachRefused, ImageAttached
 from nodwyn_tui.providers import image_tokens
@@ -127,8 +127,33 @@ class Attachments:
         self._known |= {image.sha256: image for image in there}
         return tuple(map(self.shown, there))
 
+    @property
+    def host(self) -> str:
+        """Where the model is that is asked now."""
+        return host_of(self._target())
+
+    def for_tools(self) -> "Attachments | None":
+        """Keeps images that tools give, for a model that may take them (IMG-8)."""
+        return None if self._target().facts.images is False else self
+
+    def take(self, data: bytes, name: str) -> tuple[ev.ImageRef, str]:
+        """Keeps an image that a tool read. Raises `ToolError`."""
+        try:
+            image, note = self._studio.keep(data, clean(name), self.host)
+        except UsageError as error:
+            raise ToolError(str(error)) from error
+        tokens = image_tokens.recorded(image.width, image.height)
+        ref = ev.ImageRef(
+            sha256=image.sha256,
+            mime=image.mime,
+            width=image.width,
+            height=image.height,
+            tokens=tokens,
+        )
+        return ref, note
+
     async def _images(self, command: Attach) -> list[tuple[ev.QueuedImage, str]]:
-        host = host_of(self._target())
+        host = self.host
         if not command.text.strip():
             data = await clipboard_image(self._studio.environment())
             return [await asyncio.to_thread(self._studio.keep, data, CLIPBOARD, host)]

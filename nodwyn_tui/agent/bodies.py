@@ -36,6 +36,9 @@ def _plain_text(event: ev.Event) -> str:
     match event:
         case ev.UserMessage() | ev.Note() | ev.GatePlan():
             return event.text
+        case ev.AttachImage():
+            times = "\N{MULTIPLICATION SIGN}"
+            return f"{event.width}{times}{event.height} · {event.mime} · {event.bytes:,} bytes"
         case ev.LlmError():
             return _error_text(event)
         case ev.BudgetBlocked():

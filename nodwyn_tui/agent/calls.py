@@ -155,7 +155,9 @@ class CallRunner:
                 ms=took,
                 artifact=outcome.artifact,
                 lines=outcome.lines,
-            )
+                images=outcome.images,
+            ),
+            *self._toolbox.confirmed(outcome.images),
         )
 
     def _progress(self, call: ev.ToolCall, line: str) -> None:

@@ -203,10 +203,15 @@ class Models:
         return (await self.choose(name, session)).target
 
     def known(self, choice: ModelChoice, listed: ModelFacts) -> ModelFacts:
-        """What is known of a model: its price by its entry, all else by its server's listing, or
-        by the data that comes along.
+        """What is known of a model: its price, and whether it takes images, by its entry; all else
+        by its server's listing, or by the data that comes along.
         """
-        own = ModelFacts(price=_own_price(choice.model))
+        images = choice.model.images
+        own = ModelFacts(
+            price=_own_price(choice.model),
+            images=images,
+            abilities_from="" if images is None else "config.toml",
+        )
         shipped = self.shipped.facts(choice.server.base_url, choice.model.model)
         return own.over(listed).over(shipped)
 

@@ -44,6 +44,7 @@ class Runs:
         self._run: asyncio.Task[None] | None = None
         self._loaded = LoadedContext()
         self.attachments = Attachments(parts.studio, lambda: parts.target, emit)
+        parts.toolbox.attachments = self.attachments
         self.waiting = Waiting(parts.conversation, emit, self.attachments.returned)
         self.crashed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.history import LogHistory
 from nodwyn_tui.domain import events as ev
@@ -31,6 +32,8 @@ class Toolbox:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.originals: dict[str, str] = {}
         self._conversation, self._files, self._artifacts = conversation, files, artifacts
+        self.attachments: Attachments | None = None
+        """Where images that tools give are kept; without it there are none."""
         self._history = LogHistory(conversation, key)
 
     async def close(self) -> None:
@@ -47,7 +50,13 @@ class Toolbox:
             artifacts=self._artifacts,
             plan=RecordedPlan(self._conversation),
             progress=progress,
+            pictures=self.attachments.for_tools() if self.attachments else None,
         )
+
+    def confirmed(self, images: Sequence[ev.ImageRef]) -> list[ev.AttachConfirm]:
+        """What lets images that a tool gave go where the model is that asked for them (IMG-8)."""
+        host = self.attachments.host if self.attachments else ""
+        return [ev.AttachConfirm(sha256=image.sha256, host=host) for image in images]
 
 
 @dataclass(slots=True)

@@ -5,10 +5,12 @@ Standard output holds only what was asked for; progress and warnings go to stand
 
 import argparse
 import asyncio
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import open_command, positive, positive_int, session_options
@@ -17,6 +19,7 @@ from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import StoreError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import Attach, Attached, AttachRefused, ImageAttached
 from nodwyn_tui.link.local import LocalLink
 from nodwyn_tui.wiring import work
 
@@ -33,7 +36,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         command = _open(parsed)
         text = _prompt(parsed.prompt)
-        asyncio.run(_run(command, text, report, parsed.format))
+        message = Message(text, tuple(map(_image, parsed.image)))
+        asyncio.run(_run(command, message, report, parsed.format))
     except UsageError as error:
         report.fail("usage", str(error), error.exit_code)
     except KeyboardInterrupt:
@@ -43,6 +47,14 @@ def run(arguments: Sequence[str]) -> int:
         report.print(parsed.format)
         raise
     return report.print(parsed.format)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What is sent: a text, and the absolute paths of images that go with it."""
+
+    text: str
+    images: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -108,12 +120,12 @@ class Report:
         }
 
 
-async def _run(command: commands.Open, text: str, report: Report, form: str) -> None:
+async def _run(command: commands.Open, message: Message, report: Report, form: str) -> None:
     """Opens, sends, and follows the run to its end."""
     link = LocalLink()
     worker = asyncio.create_task(work(link))
     worker.add_done_callback(lambda _: link.end())
-    front = _Front(link, worker, text, report, lines=form == "jsonl")
+    front = _Front(link, worker, message, report, lines=form == "jsonl")
     for number in LEAVES:
         asyncio.get_running_loop().add_signal_handler(number, front.stop)
     link.send(command)
@@ -136,12 +148,13 @@ class _Front:
         self,
         link: LocalLink,
         worker: "asyncio.Task[None]",
-        text: str,
+        message: Message,
         report: Report,
         *,
         lines: bool,
     ) -> None:
-        self._link, self._worker, self._text, self._report = link, worker, text, report
+        self._link, self._worker, self._report = link, worker, report
+        self._message, self._images = message, list[str]()
         self._lines = lines
         self._may_interrupt = False
         self._unsaved = self._unwritten = ""
@@ -162,6 +175,11 @@ class _Front:
         match event:
             case up.Opened():
                 self._opened(event)
+            case ImageAttached(image=image):
+                self._attached(image)
+            case AttachRefused(reason=reason):
+                self._report.fail("usage", f"--image: {reason}", UsageError.exit_code)
+                self._link.send(commands.Close())
             case up.LogLine():
                 self._line(event.line)
             case up.RunEnded():
@@ -194,10 +212,24 @@ class _Front:
         elif event.setup:
             self._report.fail("no_model", event.setup, 2)
         else:
-            self._link.send(commands.Send(text=self._text))
-            self._may_interrupt = True
+            self._send()
             return
         self._link.send(commands.Close())
+
+    def _send(self) -> None:
+        """The next image is attached, one after the other; then the message goes with all."""
+        if len(self._images) < len(self._message.images):
+            path = self._message.images[len(self._images)]
+            self._link.send(Attach(text=path, sure=True))
+            return
+        self._link.send(commands.Send(text=self._message.text, images=tuple(self._images)))
+        self._may_interrupt = True
+
+    def _attached(self, image: Attached) -> None:
+        if image.note:
+            output.tell(f"· {image.name}: {image.note}")
+        self._images.append(image.sha256)
+        self._send()
 
     def _line(self, line: str) -> None:
         """A log event as it comes. Where nobody takes them any more, the run is stopped."""
@@ -252,6 +284,11 @@ def _prompt(given: str) -> str:
     return text
 
 
+def _image(given: str) -> str:
+    """An image's path, from where the command was given, in a form that is no other."""
+    return shlex.quote(str(Path(given).expanduser().absolute()))
+
+
 def _standard_input() -> str:
     if sys.stdin is None:
         raise UsageError("standard input is closed; give the prompt with -p TEXT")
@@ -293,6 +330,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="nodwyn run", description="One run without the screen.")
     add = parser.add_argument
     add("-p", "--prompt", required=True, metavar="TEXT", help="the request; - is standard input")
+    add("--image", action="append", default=[], metavar="FILE",
+        help="an image that goes with the request; repeatable")  # fmt: skip
     add("--format", choices=("text", "json", "jsonl"), default="text",
         help="the reply's text, one JSON object, or the log's events as they come")  # fmt: skip
     add("--workspace", default=".", metavar="DIR", help="the folder to work in (default: here)")

@@ -8,13 +8,14 @@ from pathlib import Path
 from nodwyn_tui.agent.ledger import Facts, ledger_of
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.asked import folder
-from nodwyn_tui.cli.export import FORMS, export
+from nodwyn_tui.cli.export import FORMS, copy_images, export, images_in
 from nodwyn_tui.cli.search import search
 from nodwyn_tui.cli.stored import find_log, open_log, read_events, read_facts, state_folder
 from nodwyn_tui.cli.summaries import revoke, summarize
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.store import places
+from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.sessions import SessionFacts, list_sessions
 from nodwyn_tui.system.clock import moment
@@ -37,7 +38,7 @@ def run(arguments: Sequence[str]) -> int:
         case "show":
             _show(parsed.id, as_json=parsed.json)
         case "export":
-            export(read_events(parsed.id), parsed.format)
+            _export(parsed.id, parsed.format, parsed.images)
         case "rename":
             _rename(parsed.id, parsed.title)
         case "delete":
@@ -65,6 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     show = commands.add_parser("show", help="a session's facts: models, requests, tokens, cost")
     exporting = commands.add_parser("export", help="a session's conversation, whole")
     exporting.add_argument("--format", choices=FORMS, default="markdown")
+    exporting.add_argument(
+        "--images", metavar="FOLDER", help="copy its images there; without it they are left out"
+    )
     rename = commands.add_parser("rename", help="give a session a title")
     delete = commands.add_parser("delete", help="remove a session's folder for good")
     delete.add_argument("--yes", action="store_true", help="without being asked")
@@ -177,8 +181,20 @@ def _rename(reference: str, title: str) -> None:
         log.append(ev.SessionTitle(title=text, why="renamed"))
 
 
+def _export(reference: str, form: str, into: str | None) -> None:
+    events = read_events(reference)
+    if into is None:
+        export(events, form)
+        return
+    target = Path(into).expanduser().absolute()
+    gone = copy_images(events, ImageFiles(find_log(reference).parent), target)
+    export(events, form, target)
+    if gone:
+        output.tell(f"warning: {len(gone)} images are not in the store any more")
+
+
 def _delete(reference: str, *, sure: bool) -> None:
-    """Removes a session that nobody has open."""
+    """Removes a session that nobody has open, with the images that no other one names (IMG-9)."""
     session = find_log(reference).parent
     if places.SESSION_ID.fullmatch(session.name) is None:
         raise UsageError(f"{session} is no session's folder, so it is not removed")
@@ -187,7 +203,12 @@ def _delete(reference: str, *, sure: bool) -> None:
     about = f"{session.name} ({facts.events} events): {facts.first_message[:70]}"
     if not sure and not output.confirmed(f"Remove {about} for good?"):
         raise UsageError("nothing was removed; --yes removes without being asked")
+    files = ImageFiles(session)
+    images = {image.sha256 for event in read_events(reference) for image in images_in(event)}
+    images &= files.unnamed(besides=session)
     places.discard(session, state_folder())
+    for digest in images:
+        files.remove(digest)
 
 
 def _repair(reference: str, *, only_look: bool) -> None:

@@ -30,7 +30,6 @@ _TAKEN_HEADERS = frozenset(
 )
 
 LATER: Mapping[KeyPath, tuple[object, ...]] = {
-    ("models", "*", "images"): (False,),
     ("models", "*", "strategy"): BUILT_STRATEGIES,
     ("models", "*", "fresh"): ("auto", "off"),
     ("models", "*", "threshold"): (0.70,),

@@ -291,7 +291,8 @@ _OF_A_MODEL = (
     Described(
         path=("models", "*", "images"),
         label="Images",
-        help="Whether it takes pictures; each costs its tokens in every request while it is there.",
+        help="Whether it takes images; each costs its tokens in every request while it is there.",
+        unset="what its server says, else they are sent",
     ),
 )
 

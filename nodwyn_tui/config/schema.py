@@ -128,7 +128,7 @@ class ModelSettings(Section):
     effort: str | None = None
     """The server's own word, or a number of tokens."""
     summary: Summary | None = None
-    images: bool = False
+    images: bool | None = None
     strategy: Strategy | None = None
     high_water: int | None = Field(None, gt=0)
     low_water: int | None = Field(None, gt=0)

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Literal
 
 from nodwyn_tui.domain.canonical import sha256
+from nodwyn_tui.store.places import LOG_NAME
 from nodwyn_tui.system.atomic import disk_error, make_private_dir, write_whole
 
 Gone = Literal["missing", "changed"]
 """Why an image cannot be had any more: its file is not there, or is another one."""
 
 _DIGEST = re.compile("[0-9a-f]{64}")
+_DIGESTS = re.compile(rb"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -35,7 +37,7 @@ class ImageFiles:
 
     def __init__(self, session_folder: Path) -> None:
         """`session_folder` is that of any session on the shelf."""
-        shelf = session_folder.parent
+        shelf = self._shelf = session_folder.parent
         own = shelf.name == "sessions"  # else it is a workspace's place among the state's sessions
         top = shelf.parent if own else shelf.parent.parent
         self.folder = top / "attachments" if own else top / "attachments" / shelf.name
@@ -77,6 +79,23 @@ class ImageFiles:
                 raise disk_error("read", path, error) from error
         return data if sha256(data) == digest else "changed"
 
+    def unnamed(self, besides: Path | None = None) -> set[str]:
+        """The images that no session on the shelf names, that of the folder `besides` not asked.
+        Raises `StoreError`.
+        """
+        left = set(self.names())
+        for log in sorted(self._shelf.glob(f"*/{LOG_NAME}")) if left else ():
+            if log.parent != besides:
+                left -= _named_in(log, left)
+        return left
+
+    def remove(self, digest: str) -> None:
+        """Removes an image. Raises `StoreError`."""
+        try:
+            self.path(digest).unlink(missing_ok=True)
+        except OSError as error:
+            raise disk_error("remove", self.path(digest), error) from error
+
     def names(self) -> list[str]:
         """The digests of the images that are kept. Raises `StoreError`."""
         try:
@@ -86,3 +105,15 @@ class ImageFiles:
         except OSError as error:
             raise disk_error("read", self.folder, error) from error
         return [name for name in found if _DIGEST.fullmatch(name)]
+
+
+def _named_in(log: Path, digests: set[str]) -> set[str]:
+    """Those of the digests that stand in a log, damaged or not."""
+    found: set[str] = set()
+    try:
+        with log.open("rb") as file:
+            for line in file:
+                found |= {name.decode() for name in _DIGESTS.findall(line)} & digests
+    except OSError as error:
+        raise disk_error("read", log, error) from error
+    return found

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from nodwyn_tui.domain.events import PlanItem
+from nodwyn_tui.domain.events import ImageRef, PlanItem
 from nodwyn_tui.domain.request import ToolSpec
 
 Effect = Literal["read", "write", "shell", "state"]
@@ -41,7 +41,8 @@ class Ask:
 class Outcome:
     """What a call gave. `text` is complete and clean (AGT-7), never blank; `lines` counts what the
     tool gave, before any cut; `changed` are workspace-relative paths that were written; `artifact`
-    the file's name that holds an over-long result whole; `diff` is for the screen only.
+    the file's name that holds an over-long result whole; `diff` is for the screen only; `images` go
+    to the model with the text (IMG-8).
     """
 
     text: str
@@ -50,6 +51,7 @@ class Outcome:
     changed: tuple[str, ...] = ()
     artifact: str | None = None
     diff: str = ""
+    images: tuple[ImageRef, ...] = ()
 
 
 class Interrupted(asyncio.CancelledError):
@@ -129,11 +131,21 @@ class Plan(Protocol):
     def write(self, items: Sequence[PlanItem]) -> None: ...
 
 
+class Pictures(Protocol):
+    """Images for a model that takes them (IMG-8)."""
+
+    def take(self, data: bytes, name: str) -> tuple[ImageRef, str]:
+        """Keeps the image that a file holds, and tells what was done to it. `ToolError` for what is
+        none, or cannot be read. It decodes: call it in a thread.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What a call works with. `progress` takes the latest line of a running call's output;
     `granted` is the ask that was allowed, by the person or by rule: without it nothing outside the
-    workspace and no secret file is opened (AGT-9).
+    workspace and no secret file is opened (AGT-9). `pictures` is `None` for a model without sight.
     """
 
     files: Files
@@ -142,6 +154,7 @@ class Context:
     plan: Plan
     progress: Callable[[str], None] = field(default=lambda _line: None)
     granted: Ask | None = None
+    pictures: Pictures | None = None
 
 
 Arguments = TypeVar("Arguments", bound=BaseModel)

@@ -21,6 +21,7 @@ _KINDS = {
     b"\x89PNG": "a PNG image",
     b"\xff\xd8\xff": "a JPEG image",
     b"GIF8": "a GIF image",
+    b"RIFF": "RIFF data",
     b"%PDF": "a PDF document",
     b"PK\x03\x04": "a zip archive (or an office document)",
     b"\x1f\x8b": "gzip data",

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 import tomli_w
+from PIL import Image
 
 from nodwyn_tui.domain.events import SessionStart
 from nodwyn_tui.store.log import Log
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.images import images_in
 from tests.fakes.script import call, error, say
 from tests.fakes.server import FakeServer
 
@@ -307,3 +309,44 @@ def test_ended_by_the_system_leaves_nothing_running(workspace: Path, home: Path,
                               check=False).stdout  # fmt: skip
     (log,) = workspace.rglob("log.jsonl")
     assert [event.type for event in Log.read(log).events][-1] == "session.end"
+
+
+def test_images_go_with_the_request(workspace: Path, home: Path) -> None:
+    """IMG-1: `--image`, repeatable, from where the command was given; what was done is said."""
+    paths = [workspace / "a b.png", workspace / "it's.png"]
+    for number, path in enumerate(paths):
+        Image.new("RGB", (2_400, 10 + number)).save(path)
+    with ChatServer([say("two shots")]) as server:
+        configure(home, server)
+        options = [word for path in paths for word in ("--image", path.name)]
+        done = subprocess.run(
+            [*NODWYN, "run", "-p", "look", *options],
+            cwd=workspace,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert done.stdout == "two shots\n", done.stderr
+        assert len(list(images_in(server.bodies[0].body))) == 2
+    assert server.violations == []
+    assert "a b.png: scaled down from 2400" in done.stderr
+
+
+def test_a_bad_image_ends_the_run_before_it_begins(workspace: Path, home: Path) -> None:
+    """IMG-1: exit code 2, the file named, and nothing sent."""
+    bad = workspace / "bad.png"
+    bad.write_text("no image")
+    with ChatServer([say("never")]) as server:
+        configure(home, server)
+        for name, words in (("bad.png", "bad.png is no image"), ("none.png", "there is no file")):
+            done = run(
+                workspace, "-p", "look", "--image", str(workspace / name), "--format", "json"
+            )
+            assert done.returncode == 2, done.stderr
+            (error,) = json.loads(done.stdout)["errors"]
+            assert error["kind"] == "usage"
+            assert words in error["message"]
+            assert name in error["message"]
+    assert server.bodies == []

@@ -152,6 +152,7 @@ class Client:
         self._base = endpoint.base_url.strip().rstrip("/")
         self._shown = routes.shown(self._base)
         self._proxy = routes.proxy_for(self._base, proxies or Proxies())
+        self._proxy_ready = routes.proxy_ready(self._base, self._proxy)
         self._http: httpx.AsyncClient | None = None
 
     async def send(
@@ -177,7 +178,8 @@ class Client:
     async def _sent(
         self, method: str, url: str, content: bytes | None, headers: Mapping[str, str]
     ) -> Answer:
-        http, first = await self._connections(), self._attempt()
+        http, patience_s = await self._connections(), self.endpoint.timeouts.connect
+        first, second = (_Attempt(patience_s, self._proxy_ready) for _ in range(2))
         try:
             request = http.build_request(method, url, content=content, headers=headers)
             try:
@@ -185,14 +187,10 @@ class Client:
             except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError):
                 if not first.met_a_closed_connection():
                     raise
-                response = await self._attempt().send(http, request)
+                response = await second.send(http, request)
         except _HTTP_ERRORS as error:
             raise self._broken(error) from None
         return Answer(response, self._broken)
-
-    def _attempt(self) -> _Attempt:
-        ready = routes.proxy_ready(self._base, self._proxy)
-        return _Attempt(self.endpoint.timeouts.connect, ready)
 
     async def get_json(self, path: str, *, from_root: bool = False) -> Json:
         """What a listing says. `from_root`: the path stands beside the base URL's `/v1`."""

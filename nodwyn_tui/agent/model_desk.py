@@ -19,6 +19,9 @@ from nodwyn_tui.providers.probe import Finding, Outcomes
 from nodwyn_tui.store.places import new_id
 
 GOOD = {"yes": True, "no": False, "unknown": None}
+AT_HAND = ("", "env", "file")
+"""Kinds of credentials that are read without a question."""
+
 STOPPED = "stopped; what was sent already is paid"
 BUSY = "another model is being tried; stop that first"
 
@@ -35,9 +38,14 @@ class ModelDesk:
 
     def learn(self, models: Models, then: Callable[[], None]) -> None:
         """Asks the servers of entries what they know of them, each once; `then` is called where one
-        knew something.
+        knew something. A server whose key the person may have to unlock is left for when they ask.
         """
-        entries = models.loaded.settings.models.items()
+        loaded = models.loaded
+        entries = [
+            (name, each)
+            for name, each in loaded.settings.models.items()
+            if loaded.servers[each.server].credential.partition(":")[0] in AT_HAND
+        ]
         wanted = {name: (each.server, each.model) for name, each in entries}
         names = [name for name, place in wanted.items() if place not in self._asked]
         self._asked.update(wanted.values())

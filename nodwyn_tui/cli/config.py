@@ -79,6 +79,9 @@ def path_of(key: str) -> KeyPath:
 
 def _check(config_file: str) -> int:
     """Each problem a line; warnings are no errors."""
+    paths = find_paths(read_environment(), config_file)
+    if paths.config_given:
+        read_text(paths.config_file, must_exist=True)
     found = configured(config_file)
     wrong = len(found.loaded.errors)
     if not wrong:

@@ -2,6 +2,9 @@
 
 import threading
 import tomllib
+from collections.abc import Callable
+
+import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
@@ -9,9 +12,16 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.link.settings import SettingsSaved
 from tests.agent.rig import Rig, messages
 from tests.agent.setting_front import Settings, changed, row
+from tests.fakes.anthropic_server import AnthropicServer, Thought, turn
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.details_server import DetailsServer
 from tests.fakes.ollama_server import OllamaServer
-from tests.fakes.script import call, say
+from tests.fakes.responses_events import Output, Reason, Said
+from tests.fakes.responses_server import ResponsesServer
+from tests.fakes.script import ScriptedCall, call, say
+from tests.fakes.server import FakeServer
+
+LIST = ScriptedCall("shell", '{"command": "ls"}')
 
 
 async def efforts(rig: Rig) -> list[str | None]:
@@ -146,3 +156,49 @@ async def test_a_larger_context_is_loaded_from_the_next_request(rig: Rig) -> Non
         assert server.violations == []
     assert [each.parameters.num_ctx for each in rig.of(ev.LlmRequest)] == [16_384, 32_768]
     assert [each.recipe.num_ctx for each in rig.of(ev.SessionRecipe)] == [32_768]
+
+
+THOUGHT: dict[str, Callable[[], FakeServer]] = {
+    "openai": lambda: DetailsServer(
+        [call("shell", {"command": "ls"}, thinking="Hm."), say("a"), say("b")]
+    ),
+    "ollama": lambda: OllamaServer(
+        [call("shell", {"command": "ls"}, thinking="Hm."), say("a"), say("b")]
+    ),
+    "anthropic": lambda: AnthropicServer(
+        [turn(Thought("Hm."), LIST), turn(Thought("So."), "a"), turn("b")], context=60_000
+    ),
+    "responses": lambda: ResponsesServer(
+        [
+            Output(items=(Reason(("Hm.",)), LIST)),
+            Output(items=(Said("a"),)),
+            Output(items=(Said("b"),)),
+        ]
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", THOUGHT)
+async def test_thinking_and_cache_settings_change_between_runs(rig: Rig, kind: str) -> None:
+    """C18, PRV-5: no protocol refuses what follows, and each request replays as it was sent."""
+    settings = Settings(rig)
+    with THOUGHT[kind]() as server:
+        rig.configure(server, context=60_000, effort="low")
+        await rig.open(allow=("shell: *",))
+        assert (await rig.ask()).why == "done"
+        saved = await settings.save(
+            await settings.show(),
+            changed("models", "m", "effort", to="high"),
+            changed("models", "m", "keep_reasoning", to="false"),
+            changed("models", "m", "cache_control", to="ephemeral"),
+            changed("models", "m", "cache_key", to="header"),
+        )
+        assert isinstance(saved, SettingsSaved)
+        await rig.until(up.MeterChanged)
+        assert (await rig.ask()).why == "done"
+        assert server.violations == []
+    before, after = (rig.of(ev.LlmRequest)[n].parameters for n in (0, -1))
+    assert before != after
+    recorded = rig.of(ev.SessionRecipe)
+    assert all(not each.recipe.keep_reasoning for each in recorded)
+    assert len(recorded) == (kind == "anthropic"), "where it is on if nothing is set"

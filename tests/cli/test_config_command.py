@@ -117,6 +117,9 @@ def test_it_checks_the_file(config: Path, command: Nodwyn) -> None:
     assert done.returncode == 2
     assert "high_water" in done.stderr
     assert "low_water" in done.stderr
+    missing = command("check", "--config", str(config.with_name("other.toml")))
+    assert missing.returncode == 2
+    assert "no such file" in missing.stderr
 
 
 def test_a_model_is_added_with_its_settings(home: Path, nodwyn: Nodwyn) -> None:

@@ -35,7 +35,7 @@ class Configuring(SettingUp):
     def on_session_news(self, message: news.SessionNews) -> None:
         """Another worker, maybe: it has to be asked again."""
         if self.settings is not None and isinstance(message.event, Opened):
-            self.settings.ask()
+            self.settings.found_again()
 
     def on_worker_lost(self, _message: news.WorkerLost) -> None:
         if self.settings is not None:

@@ -250,7 +250,12 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
     def lost(self) -> None:
         """The worker is gone: what it was doing is over."""
         self._saving = self._leaves = False
-        self.tell("warning", "the worker stopped and is being started again; your changes are kept")
+        super().lost()
+
+    def found_again(self) -> None:
+        """Another worker is there, or another session."""
+        self.notices.clear()
+        self.ask()
 
     def _shown(self, event: up.SettingsShown) -> None:
         self.picture = event

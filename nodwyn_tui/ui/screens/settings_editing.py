@@ -2,6 +2,7 @@
 what an editor saved meanwhile (TUI-5).
 """
 
+from collections.abc import Callable
 from functools import partial
 
 from textual import events
@@ -28,8 +29,14 @@ class SettingsEditing(SettingsStage):
     def change(self, values: dict[Path, str | None], at: Path | None = None) -> None:
         """Make a step, and have it checked."""
         if self.changes.put(values):
-            self.draw(at)
-            self.ask()
+            self.changed(at)
+
+    def changed(self, at: Path | None = None) -> None:
+        """Draw what was changed, and have it checked; a remark about it as it was is over."""
+        if self.notices.notice is not None and self.notices.notice.level != "info":
+            self.notices.clear()
+        self.draw(at)
+        self.ask()
 
     def edit(self) -> None:
         """Change the marked value in the way of its kind."""
@@ -71,18 +78,17 @@ class SettingsEditing(SettingsStage):
         if not self.at_rows or row is None:
             return
         if self.changes.reset(row.path):
-            self.draw()
-            self.ask()
+            self.changed()
         else:
             self.tell("info", f"{row.label} is at its default already: nothing of it is set")
 
     def action_undo(self) -> None:
         """Take the last change back."""
-        self._stepped("nothing to undo" if not self.changes.undo() else "")
+        self._stepped(self.changes.undo, "nothing to undo")
 
     def action_redo(self) -> None:
         """Make the change again that was taken back."""
-        self._stepped("nothing to do again" if not self.changes.redo() else "")
+        self._stepped(self.changes.redo, "nothing to do again")
 
     def action_mine(self) -> None:
         """Where an editor saved another value: have the person's own written over it."""
@@ -143,8 +149,7 @@ class SettingsEditing(SettingsStage):
             self._rest.stop()
         if row is not None and keep and field and field.text.strip() != field.begun:
             self.changes.put({row.path: typed})
-        self.draw()
-        self.ask()
+        self.changed()
 
     def _typed(self) -> None:
         """Show what is typed, and have it checked at the next rest."""
@@ -154,11 +159,16 @@ class SettingsEditing(SettingsStage):
             self._rest.stop()
         self._rest = self.set_timer(REST_S, self.ask)
 
-    def _stepped(self, why_not: str) -> None:
-        if why_not:
+    def _stepped(self, step: Callable[[], bool], why_not: str) -> None:
+        """Take a step, and go to where it was."""
+        before = self.changes.values
+        if not step():
             self.tell("info", why_not)
-        self.draw()
-        self.ask()
+            return
+        now = self.changes.values
+        others = (path for path in {**before, **now} if before.get(path, "") != now.get(path, ""))
+        self.to_row(next(others, ()))
+        self.changed()
 
     def _refuses(self, row: Setting) -> bool:
         if row.why_not:

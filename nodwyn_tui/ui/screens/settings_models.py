@@ -114,6 +114,15 @@ class SettingsModels(SettingsEditing):
         if self._trial is not None:
             self._trial.take(event)
 
+    def lost(self) -> None:
+        """The worker is gone, and with it what was asked of it."""
+        gone = "the worker stopped: put this away, and try again"
+        if self._adding is not None:
+            self._adding.fill((), [gone])
+        if self._trial is not None:
+            self._trial.take(up.TrialEnded(model=self._trial.model, error=gone))
+        self.tell("warning", "the worker stopped and is being started again; your changes are kept")
+
     def kept(self, event: up.CredentialKept) -> None:
         """What became of a key."""
         if event.error:
@@ -169,8 +178,7 @@ class SettingsModels(SettingsEditing):
             return
         self.changes.remove((f"{group.kind}s", group.name))
         self.at_rows = False
-        self.draw()
-        self.ask()
+        self.changed()
 
     def _tested(self, _: None) -> None:
         self._trial = None

@@ -129,8 +129,9 @@ class SettingsStage(Screen[str]):
 
     @property
     def groups(self) -> tuple[SettingsGroup, ...]:
-        """All pages."""
-        return self.picture.groups if self.picture else ()
+        """All pages that have something."""
+        groups = self.picture.groups if self.picture else ()
+        return tuple(group for group in groups if group.rows or group.note)
 
     @property
     def searches(self) -> bool:
@@ -193,7 +194,7 @@ class SettingsStage(Screen[str]):
         count = sum(1 for row in group.rows if row.path in self.changes.values)
         own = sum(1 for row in group.rows if row.origin == "file")
         noun = "setting" if len(group.rows) == 1 else "settings"
-        said = f"{len(group.rows)} {noun}, {own} from your file"
+        said = f"{len(group.rows)} {noun}, {own or 'none'} from your file"
         return f"{said}, {count} changed." if count else f"{said}."
 
     def _draw_pages(self) -> None:

@@ -248,7 +248,7 @@ class SettingsStage(Screen[str]):
         """The rows that hold every word that is looked for, under their pages' titles."""
         words = self.query_field.text.lower().split()
         found = [
-            (group, [row for row in group.rows if _holds(group, row, words)])
+            (group, sorted(filter(_holding(group, words), group.rows), key=_by_name(words)))
             for group in self.groups
         ]
         column = column_of(row for _, rows in found for row in rows)
@@ -282,6 +282,21 @@ class SettingsStage(Screen[str]):
             self.app.theme = theme
 
 
-def _holds(group: SettingsGroup, row: Setting, words: list[str]) -> bool:
-    text = " ".join((group.title, group.name, row.label, row.help, ".".join(row.path))).lower()
-    return bool(words) and all(word in text for word in words)
+def _holding(group: SettingsGroup, words: list[str]) -> Callable[[Setting], bool]:
+    """Whether a row has every word anywhere."""
+
+    def holds(row: Setting) -> bool:
+        text = " ".join((group.title, group.name, row.label, row.help, ".".join(row.path))).lower()
+        return bool(words) and all(word in text for word in words)
+
+    return holds
+
+
+def _by_name(words: list[str]) -> Callable[[Setting], bool]:
+    """Rows that have the words in their names before those whose help has them."""
+
+    def only_in_help(row: Setting) -> bool:
+        name = f"{row.label} {'.'.join(row.path)}".lower()
+        return not all(word in name for word in words)
+
+    return only_in_help

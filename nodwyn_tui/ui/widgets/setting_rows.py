@@ -149,7 +149,7 @@ class AboutSetting(Bar):
 
 def _facts(row: Setting) -> Iterator[str]:
     default = said(row, row.default)
-    yield f"default: {default}" if default else "no default"
+    yield f"default: {default}" if default else "unset by default"
     if row.origin != "default":
         yield one_line(row.source) or _SOURCES[row.origin]
     if row.later:

@@ -301,7 +301,7 @@ async def test_looked_for_over_all_pages() -> None:
 async def test_a_model_is_added_from_the_listings_under_a_proposed_name() -> None:
     async with opened() as at:
         text = await at.press("a")
-        assert "you have it as local · 262k" in text
+        assert "262k · yours: local" in text
         assert "$0.6 in, $2.5 out" in text
         assert "z/[bold]odd[/]" in text
         assert "groq: no key" in text
@@ -325,6 +325,35 @@ async def test_a_model_that_no_server_lists_is_typed() -> None:
         assert "there is an entry local already" in text
         await at.press("enter", "2", "enter")
         assert at.values[("models", "local2", "model")] == "own-model:1"
+
+
+async def test_a_word_that_is_not_suggested_is_typed() -> None:
+    """A text with suggestions takes others; a choice does not."""
+    async with opened() as at:
+        effort = ("models", "local", "effort")
+        text = await at.to(*effort)
+        assert "the server's own" in text
+        await at.press("enter", *"max", "enter")
+        assert at.values == {effort: "max"}
+        await at.press("enter", *"med", "enter")
+        assert at.values == {effort: "medium"}
+        marks = ("models", "local", "cache_control")
+        await at.to(*marks)
+        await at.press("enter", *"2h", "enter", "escape")
+        assert at.values == {effort: "medium"}
+
+
+async def test_a_server_of_ones_own_is_added() -> None:
+    async with opened() as at:
+        await at.press(*["down"] * 5)
+        assert at.screen.page == ("add", "server")
+        text = await at.press("enter", *"ollama")
+        assert "there is a server ollama already" in text
+        await at.press("2", "enter", "ctrl+u", *"http://127.0.0.1:9/v1", "enter")
+        assert at.values == {
+            ("servers", "ollama2", "provider"): "openai",
+            ("servers", "ollama2", "base_url"): "http://127.0.0.1:9/v1",
+        }
 
 
 async def test_lead_fallback_and_removal() -> None:
@@ -376,12 +405,17 @@ async def test_a_model_is_tested_once_its_price_is_agreed_to() -> None:
         assert at.stage.app.screen is at.screen
 
 
-async def test_a_changed_model_is_saved_before_its_test() -> None:
+async def test_a_model_is_tested_as_it_is_changed() -> None:
+    """The worker goes by the changes that it was shown last."""
     async with opened() as at:
         await at.to("models", "local", "images")
-        text = await at.press("enter", "t")
-        assert "local has changes: save them first" in text
-        assert at.stage.backend.of(sets.TestModel) == []
+        await at.press("enter", "t")
+        told = [
+            c for c in at.stage.backend.told if isinstance(c, sets.ShowSettings | sets.TestModel)
+        ]
+        assert told[-1] == sets.TestModel(model="local")
+        assert isinstance(told[-2], sets.ShowSettings)
+        assert len(told[-2].changes) == 1
 
 
 async def test_a_trial_that_cannot_be_done_says_why() -> None:

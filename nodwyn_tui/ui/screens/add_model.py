@@ -38,8 +38,6 @@ def facts(model: ServerModel) -> str:
     """What is known of a model, in a line."""
 
     def known() -> Iterator[str]:
-        if model.entry:
-            yield f"you have it as {model.entry}"
         if model.context:
             yield tokens(model.context)
         if model.input_usd is not None and model.output_usd is not None:
@@ -51,6 +49,8 @@ def facts(model: ServerModel) -> str:
             yield "no tools"
         if model.detail:
             yield model.detail
+        if model.entry:
+            yield f"yours: {model.entry}"
 
     return " · ".join(known())
 

@@ -73,3 +73,15 @@ class Picker(ModalScreen[str]):
     def action_leave(self) -> None:
         """Take none."""
         self.dismiss("")
+
+
+class Suggestions(Picker):
+    """Ends with a choice, or with what was typed where none has it."""
+
+    LEAVING = "Enter takes it, or what you typed · Esc"
+
+    def action_pick(self) -> None:
+        """Take the marked one, or what was typed."""
+        chosen, typed = self._list.chosen, self._list.query_text.strip()
+        if chosen or typed:
+            self.dismiss(chosen.name if chosen else typed)

@@ -12,7 +12,7 @@ from nodwyn_tui.link import settings as up
 from nodwyn_tui.ui.screens.help import KeyHelp
 from nodwyn_tui.ui.screens.question import Question, Reply
 from nodwyn_tui.ui.screens.settings_models import SettingsModels
-from nodwyn_tui.ui.screens.settings_stage import THEME
+from nodwyn_tui.ui.screens.settings_stage import ADDING, THEME
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.field import Field
 from nodwyn_tui.ui.widgets.footer import Hint
@@ -20,7 +20,6 @@ from nodwyn_tui.ui.widgets.keys import run_binding
 from nodwyn_tui.ui.widgets.lines import Line, Span, wrap
 from nodwyn_tui.ui.widgets.listing import Listing
 from nodwyn_tui.ui.widgets.notices import NoticeBar
-from nodwyn_tui.ui.widgets.setting_pages import ADD_MODEL
 from nodwyn_tui.ui.widgets.visible import one_line
 
 
@@ -44,7 +43,7 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         Binding("ctrl+y", "redo", "make it again"),
         Binding("s,ctrl+s", "save", "save all changes"),
         Binding("slash", "look", "look for a setting"),
-        Binding("a", "add", "add a model from the servers' listings"),
+        Binding("a", "add", "add a model from the servers' listings; among the servers: a server"),
         Binding("l", "lead", "have the chosen model lead"),
         Binding("f", "fallback", "have it take over where the leading one fails"),
         Binding("t", "test", "test it; the price is told first"),
@@ -96,12 +95,14 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
             what = [("Enter", "change")] if row is not None and not row.why_not else []
             default = [("Del", "default")] if row is not None and row.origin in _OWN else []
             return [*what, *default, *save, ("Tab", "list"), *tail]
-        if self.page == ADD_MODEL:
+        if self.page in ADDING:
             return [("Enter", "add"), *save, *tail]
         group = self.group
         of: list[Hint] = [("Enter", "change"), *save, *tail[:2]]
         if group is not None and group.kind == "model":
             of += [("a", "add"), ("t", "test"), ("l", "lead"), ("f", "fallback")]
+        if group is not None and group.kind == "server":
+            of += [("a", "add")]
         if group is not None and group.kind in ("model", "server"):
             of += [("k", "key"), ("d", "remove")]
         return [*of, *tail[2:]]
@@ -165,7 +166,7 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         """To the rows; there, change the value."""
         if self.at_rows:
             self.edit()
-        elif self.page == ADD_MODEL:
+        elif self.page in ADDING:
             self.action_add()
         else:
             self._to_rows()

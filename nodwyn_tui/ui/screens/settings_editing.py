@@ -10,7 +10,7 @@ from textual.timer import Timer
 
 from nodwyn_tui.link.settings import Setting
 from nodwyn_tui.ui.screens.list_sheet import ListSheet
-from nodwyn_tui.ui.screens.picker import Picker
+from nodwyn_tui.ui.screens.picker import Picker, Suggestions
 from nodwyn_tui.ui.screens.settings_stage import THEME, SettingsStage
 from nodwyn_tui.ui.widgets.field import Field
 from nodwyn_tui.ui.widgets.pick_list import Choice
@@ -48,7 +48,8 @@ class SettingsEditing(SettingsStage):
             self.change({row.path: "false" if value == "true" else "true"})
         elif choices := self._choices(row):
             picks = [Choice(each, said(row, each), current=each == value) for each in choices]
-            self.app.push_screen(Picker(row.label, picks), partial(self._picked, row.path))
+            picker = Suggestions if row.kind == "text" else Picker
+            self.app.push_screen(picker(row.label, picks), partial(self._picked, row.path))
         elif row.kind == "list":
             sheet = ListSheet(row.label, value)
             self.app.push_screen(sheet, partial(self._listed, row.path))
@@ -167,7 +168,9 @@ class SettingsEditing(SettingsStage):
             return
         now = self.changes.values
         others = (path for path in {**before, **now} if before.get(path, "") != now.get(path, ""))
-        self.to_row(next(others, ()))
+        path = next(others, ())
+        if path in now or self.changes.in_file(path) is not None:
+            self.to_row(path)
         self.changed()
 
     def _refuses(self, row: Setting) -> bool:

@@ -38,7 +38,10 @@ class SettingsModels(SettingsEditing):
         return next((self.changes.shown(row) for row in rows), "")
 
     def action_add(self) -> None:
-        """Pick a model from what the servers list."""
+        """Pick a model from what the servers list; among the servers, name another one."""
+        if self.page is not None and "server" in self.page:
+            self._add_server()
+            return
         self._adding = AddModel()
         self.app.push_screen(self._adding, self._chose)
         self.tell_worker(up.ListServerModels())
@@ -83,13 +86,9 @@ class SettingsModels(SettingsEditing):
         self.app.push_screen(Question("Remove", text, replies), partial(self._removing, group))
 
     def action_test(self) -> None:
-        """Try the chosen model out; its price is told first."""
+        """Try the chosen model out as it would be with the changes; its price is told first."""
         model = self._a_model("be tested")
         if model is None:
-            return
-        table = ("models", model.name)
-        if any(path[:2] == table for path in self.changes.values):
-            self.tell("warning", f"{model.name} has changes: save them first (s), then test it")
             return
         self._trial = TrialSheet(model.name, self.tell_worker)
         self.app.push_screen(self._trial, self._tested)
@@ -172,6 +171,33 @@ class SettingsModels(SettingsEditing):
         self.awaited = ("model", name)
         self.change(values)
         self.tell("info", f"{name} is added; s saves it")
+
+    def _add_server(self) -> None:
+        names = [group.name for group in self.groups if group.kind == "server"]
+        sheet = LineSheet(
+            "Name of the new server",
+            "Any name. The well-known ones need no entry: add a model as NAME/ID, then k.",
+            Field(),
+            lambda name: f"there is a server {name} already" if name in names else "",
+        )
+        self.app.push_screen(sheet, self._ask_address)
+
+    def _ask_address(self, name: str | None) -> None:
+        if name is not None:
+            text = "Where it takes chat completions; its page has other protocols."
+            sheet = LineSheet(f"Address of {name}", text, Field("http://127.0.0.1:8000/v1"))
+            self.app.push_screen(sheet, partial(self._addressed, name))
+
+    def _addressed(self, name: str, address: str | None) -> None:
+        if address is not None:
+            self.awaited = ("server", name)
+            self.change(
+                {
+                    ("servers", name, "provider"): "openai",
+                    ("servers", name, "base_url"): address,
+                }
+            )
+            self.tell("info", f"{name} is added; s saves it")
 
     def _removing(self, group: up.SettingsGroup, reply: str | None) -> None:
         if reply != "y":

@@ -21,6 +21,7 @@ from nodwyn_tui.ui.widgets.setting_bars import PageHead, SettingsTitle
 from nodwyn_tui.ui.widgets.setting_changes import Changes, Path
 from nodwyn_tui.ui.widgets.setting_pages import (
     ADD_MODEL,
+    ADD_SERVER,
     Key,
     PageRow,
     first_page,
@@ -35,6 +36,10 @@ THEME: Path = ("ui", "theme")
 BESIDE = 76
 """Cells from which on the list and the rows stand side by side."""
 ROOMY = 110
+ADDING = {
+    ADD_MODEL: "Enter asks your servers for their models, to pick one from.",
+    ADD_SERVER: "Enter asks for the name and the address of a server of your own.",
+}
 
 
 class SettingsStage(Screen[str]):
@@ -161,8 +166,8 @@ class SettingsStage(Screen[str]):
         self._draw_head()
         if self.at_rows or self.searches:
             self.about.tell(self.row)
-        elif self.page == ADD_MODEL:
-            self.about.tell(None, "Enter asks your servers for their models, to pick one from.")
+        elif self.page in ADDING:
+            self.about.tell(None, ADDING[self.page])
         else:
             self.about.tell(None, self._of_pages())
         self.footer.show_keys(self.hints())
@@ -210,6 +215,9 @@ class SettingsStage(Screen[str]):
             at = keys.index(self.page)
         else:
             at = min(max(self.pages.at, 1), len(listed) - 1)
+            before = keys[at - 1]
+            if before and self.page and before[0] == self.page[0]:  # the last of its kind is gone
+                at -= 1
         self.pages.fill(listed, at)
         marked = listed[self.pages.at]
         self.page = marked.key if isinstance(marked, PageRow) else None

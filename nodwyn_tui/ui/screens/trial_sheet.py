@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Container
+from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 
 from nodwyn_tui.link.commands import Command
@@ -31,13 +31,15 @@ class TrialSheet(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,ctrl+c", "stop", "stop it; else put this away"),
         Binding("enter", "agree", "test it at that price"),
+        Binding("up", "scroll(-1)", "a row up"),
+        Binding("down", "scroll(1)", "a row down"),
     ]
 
     def __init__(self, model: str, send: Callable[[Command], None]) -> None:
         super().__init__()
         self.model, self._send = model, send
         self.state = "prices"
-        self._frame = Container(classes="settings-frame")
+        self._frame = VerticalScroll(classes="settings-frame", can_focus=False)
         self._findings = _Findings(id="findings")
 
     def compose(self) -> ComposeResult:
@@ -62,6 +64,7 @@ class TrialSheet(ModalScreen[None]):
                 self._findings.ended = event
                 self._become("over")
         self._findings.redraw()
+        self.call_after_refresh(self._frame.scroll_end, animate=False)
 
     def action_agree(self) -> None:
         """Test it."""
@@ -78,6 +81,10 @@ class TrialSheet(ModalScreen[None]):
             self._become("over")
         else:
             self.dismiss(None)
+
+    def action_scroll(self, rows: int) -> None:
+        """Through many findings."""
+        self._frame.scroll_relative(y=rows, animate=False)
 
     def _become(self, state: str) -> None:
         self.state = self._findings.state = state

@@ -12,6 +12,7 @@ from nodwyn_tui.ui.widgets.visible import one_line
 Key = tuple[str, str]
 """A group's kind and name."""
 ADD_MODEL: Key = ("add", "model")
+ADD_SERVER: Key = ("add", "server")
 _MARKS = {"lead": "leads", "fallback": "fallback", "": ""}
 
 
@@ -41,9 +42,10 @@ def pages_of(groups: Sequence[SettingsGroup]) -> list[Listed]:
     pages: list[Listed] = [Heading("Models", blank=False)]
     pages += [_page(group) for group in models]
     pages.append(PageRow(key=ADD_MODEL, title="+ add a model"))
-    for title, found in (("Servers", servers), ("For all", others)):
-        if found:
-            pages += [Heading(title), *(_page(group) for group in found)]
+    pages += [Heading("Servers"), *(_page(group) for group in servers)]
+    pages.append(PageRow(key=ADD_SERVER, title="+ add a server"))
+    if others:
+        pages += [Heading("For all"), *(_page(group) for group in others)]
     return pages
 
 

@@ -82,9 +82,11 @@ class SettingRow:
             return (Span(one_line(self.setting.why_not), "dim" if here else "faint"),)
         text = said(self.setting, self.value)
         if not text:
-            return (Span("not set", "dim" if here else "faint"),)
+            row = self.setting
+            counts = one_line(row.source) if row.origin == "default" and not self.changed else ""
+            return (Span(counts or "not set", "dim" if here else "faint"),)
         role = "accent" if self.changed else ""
-        if here and self.setting.kind == "choice":
+        if here and self.setting.choices:
             return (Span("◂ ", "dim"), Span(text, role), Span(" ▸", "dim"))
         return (Span(text, role),)
 
@@ -149,9 +151,12 @@ class AboutSetting(Bar):
 
 def _facts(row: Setting) -> Iterator[str]:
     default = said(row, row.default)
-    yield f"default: {default}" if default else "unset by default"
-    if row.origin != "default":
-        yield one_line(row.source) or _SOURCES[row.origin]
+    source = one_line(row.source)
+    if row.origin == "default":
+        yield " · ".join(filter(None, (f"default: {default}" if default else "not set", source)))
+    else:
+        yield f"default: {default}" if default else "without it: nothing is set"
+        yield source or _SOURCES[row.origin]
     if row.later:
         yield f"takes effect {one_line(row.later)}"
 

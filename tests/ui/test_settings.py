@@ -339,7 +339,7 @@ async def test_a_word_that_is_not_suggested_is_typed() -> None:
         assert at.values == {effort: "medium"}
         marks = ("models", "local", "cache_control")
         await at.to(*marks)
-        await at.press("enter", *"2h", "enter", "escape")
+        await at.press("enter", *"3h", "enter", "escape")
         assert at.values == {effort: "medium"}
 
 

@@ -326,7 +326,7 @@ async def test_the_list_of_commands_runs_what_is_picked() -> None:
 
 async def test_help_lists_every_key_that_is_bound_and_every_command() -> None:
     stage = Stage(OPENED)
-    async with stage.app.run_test(size=(100, 120)) as pilot:
+    async with stage.app.run_test(size=(100, 150)) as pilot:
         await settled(pilot)
         await press(pilot, *"/help", "enter")
         await settled(pilot)
@@ -352,7 +352,7 @@ async def test_help_lists_every_key_that_is_bound_and_every_command() -> None:
 
 async def test_help_tells_every_mark_of_a_call_apart() -> None:
     stage = Stage(OPENED)
-    async with stage.app.run_test(size=(100, 120)) as pilot:
+    async with stage.app.run_test(size=(100, 150)) as pilot:
         await settled(pilot)
         await press(pilot, "f1")
         await settled(pilot)

@@ -40,7 +40,9 @@ def picture(
         await press(pilot, "ctrl+s")
         while stage.screen.settings is None or stage.screen.settings.picture is None:
             await settled(pilot)
-        await press(pilot, *SCENES[scene])
+        for keys in (SCENES[scene][:1], SCENES[scene][1:]):
+            await press(pilot, *keys)
+            await settled(pilot)  # narrow screens lay the rows out only now
         await asyncio.sleep(REST_S)
         await settled(pilot, 0.12)
 

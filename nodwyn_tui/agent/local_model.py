@@ -112,7 +112,10 @@ class LocalModel:
         if found is None:
             await self._end()
             last = said.strip().rpartition("\n")[2] or "it said nothing"
-            raise ConfigError(f"the local model's server did not come up: {last}")
+            raise ConfigError(
+                f"the local model's server did not come up: {last}. If its weights are broken,"
+                f" remove {weights}, and pick it again"
+            )
         self._draining = asyncio.create_task(_drain(process))
         self._running = Running(f"{found[1]}/v1", key)
         return self._running

@@ -28,6 +28,7 @@ from nodwyn_tui.store.draft import Draft
 READ_ONLY = "this session is read-only here: another process writes it"
 NO_SESSION = "no model is chosen yet: /model picks one"
 
+AFTER_THIS_RUN = "the model can be changed once this run has ended (Esc stops it)"
 STAYS_WITHOUT = (
     "this session began with a model that uses no tools, and goes on without them; /new begins one"
     " that has them"
@@ -229,7 +230,7 @@ class Worker:
             await self._open(replace(self._opened, model=name))
             return
         if self._session.running:
-            raise UsageError("the model can be changed once this run has ended (Esc stops it)")
+            raise UsageError(AFTER_THIS_RUN)
         found = await self._home.models.choose(name, self._session.name)
         if found.target is None:
             raise ConfigError(self._home.models.setup())
@@ -254,6 +255,8 @@ class Worker:
         home = self._home
         if chosen.server not in home.loaded.servers:
             raise ConfigError(f"no server is called {chosen.server!r}; add it in config.toml first")
+        if self._session is not None and self._session.running:
+            raise UsageError(AFTER_THIS_RUN)
         name = lead_with(home.loaded, chosen.server, chosen.model)
         home.models.reload()
         self._opened = replace(self._opened, model="")

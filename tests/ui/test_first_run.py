@@ -319,3 +319,47 @@ async def test_a_local_model_that_opens_by_itself_is_told() -> None:
     async with stage.app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         assert "the small local model: loads it" in stage.text()
+
+
+async def test_names_are_shown_as_they_are() -> None:
+    """SEC-3: a name in brackets is no markup, whoever gave it."""
+    odd = "[bold]odd[/]"
+    stage = first_run(replace(GROQ, title=odd))
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert f"Models of {odd}" in stage.text()
+        await press(pilot, "escape")
+        await settled(pilot)
+        await press(pilot, "escape")
+        await press(pilot, *f"/pull {odd}", "enter")
+        await settled(pilot)
+        assert f"Fetch {odd}" in stage.text()
+
+
+async def test_a_key_that_is_kept_can_be_given_anew() -> None:
+    """TUI-6: a provider that lists its models to anybody refuses a wrong key only when asked."""
+    kept = replace(MISTRAL, ready=True, detail="its key is kept already")
+    stage = first_run(kept)
+    stage.backend.answers[settings.ListServerModels] = lists(LISTED)  # type: ignore[assignment]
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter")
+        await settled(pilot)
+        await press(pilot, *"another", "enter")
+        await settled(pilot)
+        assert "The key of Mistral" in stage.text()
+
+
+async def test_what_a_lost_worker_was_asked_can_be_asked_again() -> None:
+    """TUI-12: nothing waits for an answer that does not come."""
+    stage = first_run(EMPTY, MISTRAL)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, "enter", "enter")
+        await settled(pilot)
+        assert stage.backend.of(setup.PullModel)
+        stage.backend.die()
+        await settled(pilot)
+        assert "try once more" in stage.text()

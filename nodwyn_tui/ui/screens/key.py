@@ -7,6 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from nodwyn_tui.link.setup import Way
@@ -37,7 +38,7 @@ class KeyScreen(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Container(id="picker") as frame:
-            frame.border_title = f"The key of {self._way.title}"
+            frame.border_title = Content(f"The key of {self._way.title}")
             frame.border_subtitle = "Enter tries it · Ctrl+U: anew · Esc goes back"
             yield self.line
 

@@ -7,6 +7,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from nodwyn_tui.ui.widgets.pick_list import Choice, PickList
@@ -36,7 +37,7 @@ class Picker(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         with Container(id="picker") as frame:
-            frame.border_title = self._picker_title
+            frame.border_title = Content(self._picker_title)
             frame.border_subtitle = self.LEAVING
             yield self._list
 

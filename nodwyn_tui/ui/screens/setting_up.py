@@ -20,6 +20,7 @@ STARTING = (
     "SmolLM2 with 135 million parameters runs on this machine and sends nothing anywhere. It shows"
     " how this program works; what it says is often wrong, and it uses no tools."
 )
+LOST = "the worker failed, and was started again: try once more"
 
 
 class SettingUp(Editing):
@@ -71,6 +72,18 @@ class SettingUp(Editing):
                 self._listed(listed)
             case _:
                 pass
+
+    def on_worker_lost(self, _message: news.WorkerLost) -> None:
+        """What was asked for is not answered any more; it can be asked again."""
+        if self._key is not None:
+            self._key.refused(LOST)
+        if self._waiting is not None:
+            self._waiting.progress.say(LOST, wrong=True)
+        if self._models_list is not None and self._server is not None:
+            answer = settings.ServerModelsListed(
+                server=self._server.name, models=(), failures=(LOST,)
+            )
+            self._models_list.listed(answer)
 
     def set_up(self) -> None:
         """Show the ways to a first answer."""

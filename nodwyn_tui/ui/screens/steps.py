@@ -93,9 +93,9 @@ class ServerModels(Step):
         """The models, or why there are none."""
         choices = [Choice(f"model:{each.id}", each.id, _facts(each)) for each in answer.models]
         if not choices:
-            choices = [Choice("again:", "Ask again")]
-            if self._way.key_page or not self._way.ready:
-                choices.append(Choice("key:", "Give another key"))
+            choices.append(Choice("again:", "Ask again"))
+        if self._way.key_page or not self._way.ready:
+            choices.append(Choice("key:", "Give another key", "in place of the one it has"))
         self.fill(choices, answer.failures)
 
 

@@ -5,6 +5,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
+from textual.content import Content
 from textual.screen import ModalScreen
 
 from nodwyn_tui.ui.widgets.progress import Progress
@@ -25,7 +26,7 @@ class Waiting(ModalScreen[bool]):
 
     def compose(self) -> ComposeResult:
         with Container(id="picker") as frame:
-            frame.border_title = self._waiting_title
+            frame.border_title = Content(self._waiting_title)
             frame.border_subtitle = self._leaving
             yield self.progress
 

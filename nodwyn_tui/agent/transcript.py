@@ -293,8 +293,7 @@ def _via(event: ev.UserMessage) -> str:
 
 
 def _image_title(event: ev.AttachImage) -> str:
-    size = f"{event.width}×{event.height}"  # noqa: RUF001 - the sign between two sizes
-    return f"{event.name} {size} · {event.tokens:,} tokens"
+    return f"{event.name} {event.width}×{event.height}"  # noqa: RUF001 - the sign between two sizes
 
 
 def _reply_entries(event: ev.LlmResponse) -> Iterator[up.Entry]:

@@ -22,6 +22,6 @@ def test_an_attached_image_is_an_entry_with_its_file() -> None:
     for pictures in (None, lambda digest: Path("/kept") / digest):
         transcript = Transcript({4: event}.get, pictures)
         [entry] = transcript.load([event], None)
-        assert (entry.kind, entry.title) == ("image", "shot.png 1280\u00d7720 · 1,105 tokens")
+        assert (entry.kind, entry.title) == ("image", "shot.png 1280\u00d7720")
         assert entry.picture == (f"/kept/{'5' * 64}" if pictures else "")
         assert transcript.anchor(entry.id) == 4

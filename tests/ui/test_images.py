@@ -111,6 +111,7 @@ async def test_images_alone_are_a_message() -> None:
     async with on.app.run_test(size=(120, 24)) as pilot:
         await settled(pilot)
         await paste(on, pilot, "/a/shot.png /a/b.png /a/shot.png")
+        assert "shot.png is attached already" in on.text()
         assert "[image 2: b.png" in on.text()
         await press(pilot, "enter")
         [sent] = on.backend.of(commands.Send)
@@ -539,7 +540,7 @@ async def test_a_picture_in_pixels_goes_out_with_what_is_painted(
 
 async def test_an_image_of_the_conversation_is_a_line_that_opens() -> None:
     """IMG-2: below its message, with its place in the window."""
-    picture = scenes.entry(5, "image", title="a[b].png 320\u00d7180 · 765 tokens", state="elided")
+    picture = scenes.entry(5, "image", title="a[b].png 320\u00d7180", state="elided")
     entries = (scenes.TALK[0], replace(picture, picture=scenes.PICTURE))
     on = stage(unanswered, OPENED, up.EntriesLoaded(entries=entries, done=True))
     async with on.app.run_test(size=(100, 24)) as pilot:

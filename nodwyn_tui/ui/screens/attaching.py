@@ -117,11 +117,14 @@ class Attaching(Stage):
 
     def _attached(self, event: ImageAttached) -> None:
         image = event.image
+        is_there = image.sha256 in self.prompt.gallery.digests
         if event.index < event.count:
             self.prompt.attach([image])
         else:
             self.prompt.answer(event.text, [image])
-        if image.note:
+        if is_there:
+            self.tell("info", f"{image.name} is attached already")
+        elif image.note:
             self.tell("info", f"{image.name}: {image.note}")
 
     def _refused(self, event: AttachRefused) -> None:

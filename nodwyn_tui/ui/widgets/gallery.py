@@ -23,13 +23,10 @@ class Gallery:
         """As the link names them."""
         return tuple(image.sha256 for image in self.images)
 
-    def add(self, images: Iterable[Attached]) -> bool:
-        """More of them; whether there was one that was not there."""
-        before = len(self.images)
-        for image in images:
-            if image.sha256 not in self.digests:
-                self.images += (image,)
-        return len(self.images) > before
+    def add(self, images: Iterable[Attached]) -> None:
+        """More of them; one that is there already goes by its latest name from now on."""
+        added = {image.sha256: image for image in (*self.images, *images)}
+        self.images = tuple(added.values())
 
     def take(self) -> tuple[Attached, ...]:
         """All of them, which are here no more."""

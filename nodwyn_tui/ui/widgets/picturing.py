@@ -92,13 +92,12 @@ class PicturingEditor(CompletingEditor):
         self.post_message(self.AttachWanted(text, sure))
         self.set_timer(LOOKS_S, self.tell_images)
 
-    def attach(self, images: Iterable[Attached]) -> bool:
-        """More images; whether there was one that was not there."""
+    def attach(self, images: Iterable[Attached]) -> None:
+        """More images."""
         images = tuple(images)
         self._known.update((image.sha256, image) for image in images)
-        added = self.gallery.add(images)
+        self.gallery.add(images)
         self.tell_images()
-        return added
 
     def answered(self, text: str) -> Asked | None:
         """The question that an answer is about, which is open no more."""

@@ -500,7 +500,7 @@ async def test_without_colour_there_is_no_picture(tmp_path: Path) -> None:
         ("see /a/b.png", False),
         ("/a/b.png\nis it", False),
         ("", False),
-        ("/" + "a" * 9000, False),
+        ("/" + "a" * 17_000, False),
         ("/a\n" * 100, False),
     ],
 )

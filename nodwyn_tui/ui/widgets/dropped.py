@@ -4,7 +4,7 @@ worker alone looks at the disk, and says what it is (IMG-1).
 
 import re
 
-_MOST_CHARACTERS = 8192
+_MOST_CHARACTERS = 16_384
 _MOST_LINES = 64
 _BEGINS = re.compile(
     r"""

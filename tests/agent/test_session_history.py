@@ -1,5 +1,6 @@
 """ROL-11 in a session: what has left the window is listed, found and read back, and no more."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -254,3 +255,32 @@ async def test_wrong_arguments_say_what_to_give(rig: Rig) -> None:
     assert all(result.is_error for result in results)
     for result, (_, told) in zip(results, wrong, strict=True):
         assert told in result.text
+
+
+async def test_an_earlier_session_keeps_the_form_it_recorded(rig: Rig) -> None:
+    """ENG-11: its catalogue is what its log says, and what it offers still works."""
+    read = look("read_item", item="i:2", offset=0, limit=100)
+    with ChatServer([say("one"), read, say("two")]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        await rig.ask("the first words")
+        await rig.close()
+        log = log_of(rig)
+        log.with_name("no-replay").touch()  # its first request had the later form
+        first, rest = log.read_bytes().split(b"\n", 1)
+        start = json.loads(first)
+        tool = next(t for t in start["recipe"]["tools"] if t["name"] == "session_history")
+        tool["description"] = "Read an earlier message or result of this session again."
+        tool["parameters"] = {
+            "type": "object",
+            "properties": {"action": {"type": "string", "enum": ["read_item"]}},
+            "required": ["action"],
+        }
+        log.write_bytes(json.dumps(start).encode() + b"\n" + rest)
+        await rig.open(resume=opened.session)
+        await rig.ask("again")
+    offered = [each["function"] for each in server.bodies[-1].body["tools"]]
+    (form,) = [each for each in offered if each["name"] == "session_history"]
+    assert form["description"] == tool["description"]
+    assert form["parameters"] == tool["parameters"]
+    assert answers(rig)[0].endswith(f"{FRAME}\nthe first words")

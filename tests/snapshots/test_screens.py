@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from nodwyn_tui.link import commands
+from nodwyn_tui.link import commands, setup
 from nodwyn_tui.link import events as up
 from tests.ui import scenes
 from tests.ui.backend import Stage, press, settled
@@ -18,6 +18,9 @@ Compare = Callable[..., bool]
 SIZES = pytest.mark.parametrize("size", [(80, 24), (120, 36)], ids=["80x24", "120x36"])
 SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "no_model": (scenes.no_model, ()),
+    "first_run": (scenes.first_run, ()),
+    "first_run_key": (scenes.first_run, (*"hosted", "enter", *"mistral", "enter", *"secret")),
+    "first_run_pull": (scenes.first_run, (*"fetch", "enter", *"qwen3:8b", "enter")),
     "conversation": (scenes.conversation, ()),
     "earlier_entries": (scenes.paged, ("ctrl+home",)),
     "approval": (scenes.approval, ()),
@@ -49,6 +52,8 @@ def picture(
     stage.backend.answers[commands.FetchPage] = lambda asked: [  # what the gap says at rest
         up.PageLoaded(entries=(), before=asked.before, after=asked.after, more=True)
     ]
+    stage.backend.answers[setup.FindWays] = lambda _: [scenes.WAYS]
+    stage.backend.answers[setup.PullModel] = lambda _: [scenes.PULLING]
     stage.backend.answers[commands.PriceEdit] = lambda _: [scenes.priced("00000009")]
 
     async def act(pilot: Pilot[object]) -> None:
@@ -76,7 +81,17 @@ def test_light(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize(
-    "scene", ["conversation", "approval", "no_model", "compaction", "entry_menu"]
+    "scene",
+    [
+        "conversation",
+        "approval",
+        "no_model",
+        "first_run",
+        "first_run_key",
+        "first_run_pull",
+        "compaction",
+        "entry_menu",
+    ],
 )
 def test_the_smallest_usual_terminal(snap_compare: Compare, scene: str) -> None:
     assert picture(snap_compare, scene, (60, 16))

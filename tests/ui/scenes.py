@@ -5,6 +5,7 @@ from pathlib import Path
 
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link import setup
 from nodwyn_tui.link.images import Attached, ImagesWithheld, WithheldImage
 from tests.ui.backend import OPENED
 
@@ -208,6 +209,43 @@ def no_model() -> list[up.UpEvent]:
             ),
         )
     ]
+
+
+def first_run() -> list[up.UpEvent]:
+    """Nothing is configured, and nothing is wrong."""
+    (opened,) = no_model()
+    assert isinstance(opened, up.Opened)
+    return [replace(opened, problems=(), session="")]
+
+
+WAYS = setup.WaysFound(
+    ways=(
+        setup.Way(
+            kind="ollama",
+            name="ollama",
+            title="Ollama, on this machine",
+            detail="http://127.0.0.1:11434",
+            ready=True,
+            models=("qwen3:8b", "gemma3:4b"),
+        ),
+        setup.Way(
+            kind="server", name="groq", title="Groq", detail="the key in GROQ_API_KEY", ready=True
+        ),
+        setup.Way(
+            kind="local",
+            name="local",
+            title="A small local model",
+            detail="weak, no tools, runs here; 93 MB are fetched once",
+            ready=True,
+        ),
+        setup.Way(kind="server", name="mistral", title="Mistral", key_page="https://keys.example"),
+        setup.Way(kind="server", name="lmstudio", title="LM Studio", ready=True),
+        setup.Way(kind="tour", name="tour", title="The tour", ready=True),
+    )
+)
+PULLING = setup.PullProgress(
+    model="qwen3:8b", status="pulling a3de86cd1c13", done_bytes=13 * 10**8, all_bytes=52 * 10**8
+)
 
 
 def unsaved() -> list[up.UpEvent]:

@@ -448,6 +448,24 @@ async def test_a_key_is_typed_unseen_and_kept_where_it_is_said() -> None:
         assert backend.of(sets.SetCredential)[1].key == ""
 
 
+async def test_a_key_that_the_keyring_does_not_take_is_offered_to_a_file() -> None:
+    """It does not have to be typed again; nothing of it is done unasked."""
+    async with opened() as at:
+        backend = at.stage.backend
+        backend.answers[sets.SetCredential] = lambda told: [
+            sets.CredentialKept(server=told.server, place="file:keys/ollama")
+            if told.kept_in == "file"
+            else sets.CredentialKept(server=told.server, error="there is no keyring here")
+        ]
+        text = await at.press("k", *"s3cret", "enter")
+        assert "there is no keyring here" in text
+        assert "••••••" in text
+        text = await at.press("enter")
+        assert [told.kept_in for told in backend.of(sets.SetCredential)] == ["keyring", "file"]
+        assert {told.key for told in backend.of(sets.SetCredential)} == {"s3cret"}
+        assert "is kept: file:keys/ollama" in text
+
+
 async def test_one_side_at_a_time_where_it_is_narrow() -> None:
     """TUI-11: at 60 x 16 the list and the rows take turns; Esc goes back to the list first."""
     async with opened((60, 16)) as at:

@@ -80,10 +80,10 @@ class KeySheet(LineSheet):
         Binding("ctrl+d", "forget", "forget the key that is kept"),
     ]
 
-    def __init__(self, server: str, note: str) -> None:
+    def __init__(self, server: str, note: str, key: str = "", kept_in: Kept = "keyring") -> None:
         self._note = f"{note}\n" if note else ""
-        self.kept_in: Kept = "keyring"
-        super().__init__(f"Key for {server}", self._text(), Field(hidden=True))
+        self.kept_in: Kept = kept_in
+        super().__init__(f"Key for {server}", self._text(), Field(key, hidden=True))
 
     def action_elsewhere(self) -> None:
         """Keep it in the other place."""

@@ -322,7 +322,7 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
 
 _OWN = ("file", "changed")
 _LEAVING = (
-    Reply("s", "save them, and leave"),
-    Reply("t", "throw them away, and leave"),
+    Reply("s", "save, and leave"),
+    Reply("t", "throw away what is not saved, and leave"),
     Reply("c", "stay"),
 )

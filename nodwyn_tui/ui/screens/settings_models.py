@@ -19,6 +19,8 @@ class SettingsModels(SettingsEditing):
 
     _adding: AddModel | None = None
     _trial: TrialSheet | None = None
+    _keeping: KeySheet | None = None
+    """Where the key was typed that is being kept."""
 
     @property
     def model(self) -> up.SettingsGroup | None:
@@ -124,7 +126,11 @@ class SettingsModels(SettingsEditing):
 
     def kept(self, event: up.CredentialKept) -> None:
         """What became of a key."""
-        if event.error:
+        sheet, self._keeping = self._keeping, None
+        if event.error and sheet is not None and sheet.kept_in == "keyring" and sheet.field.text:
+            again = KeySheet(event.server, event.error, sheet.field.text, "file")
+            self.app.push_screen(again, partial(self._keep, event.server, again))
+        elif event.error:
             self.tell("error", f"the key of {event.server} was not kept: {event.error}")
         elif event.place:
             self.tell("info", f"the key of {event.server} is kept: {event.place}")
@@ -211,4 +217,5 @@ class SettingsModels(SettingsEditing):
 
     def _keep(self, server: str, sheet: KeySheet, key: str | None) -> None:
         if key is not None:
+            self._keeping = sheet
             self.tell_worker(up.SetCredential(server=server, key=key, kept_in=sheet.kept_in))

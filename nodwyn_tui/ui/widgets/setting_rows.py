@@ -28,6 +28,8 @@ _SOURCES: dict[SettingOrigin, str] = {
     "environment": "from the environment",
     "changed": "changed, not saved yet",
 }
+_WIDEST = 100
+"""Cells of a row; where it comes from stands not too far from a value."""
 _WIDEST_LABEL = 30
 _INDENT = 4
 _ON_OFF = {"true": "on", "false": "off"}
@@ -61,7 +63,7 @@ class SettingRow:
     marks: bool = True
 
     def lines(self, width: int, *, marked: bool, active: bool) -> list[Line]:
-        here = marked and active
+        here, width = marked and active, min(width, _WIDEST)
         column = min(self.column, width * 2 // 5)
         mark = Span("▸ " if marked else "  ", "primary" if active else "dim")
         label = cut([Span(one_line(self.setting.label), self._label_role(marked))], column)
@@ -155,7 +157,7 @@ def _facts(row: Setting) -> Iterator[str]:
     if row.origin == "default":
         yield " · ".join(filter(None, (f"default: {default}" if default else "not set", source)))
     else:
-        yield f"default: {default}" if default else "without it: nothing is set"
+        yield f"default: {default}" if default else "no default"
         yield source or _SOURCES[row.origin]
     if row.later:
         yield f"takes effect {one_line(row.later)}"

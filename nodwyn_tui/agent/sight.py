@@ -107,7 +107,8 @@ class Sight:
             if seen.seq >= since and seen.seq not in hidden
         }
         sent = [sha for sha in wanted if self._reason(sha, target) in {None, *self._gone.values()}]
-        found = await asyncio.to_thread(self._read, {sha: wanted[sha] for sha in sent})
+        asked = {sha: wanted[sha] for sha in sent}
+        found = await asyncio.to_thread(self._read, asked) if asked else {}
         self._held = {sha: data for sha, data in found.items() if isinstance(data, bytes)}
         self._gone = {sha: why for sha, why in found.items() if not isinstance(why, bytes)}
         self._settle(target, wanted)

@@ -6,7 +6,7 @@ until the line is crossed again. Messages of the person are never trimmed, nor i
 no later row of its kind made out of date.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.domain.events import (
@@ -195,11 +195,22 @@ def _results_of(
 
 def _protected(shown: Sequence[Entry], count: int, policy: Policy) -> frozenset[int]:
     """The seqs of the latest `count` entries, fresh rows not counted, and of the replies whose
-    results are among them; and of each kind of fresh context the latest row's.
+    results are among them; of each kind of fresh context the latest row's; and of images that
+    no reply has seen yet (C44).
     """
     fresh = {entry.label: entry.seq for entry in shown if entry.kind == "fresh"}
     counted = [entry for entry in shown if entry.kind != "fresh"] if fresh else shown
-    latest = counted[-count:] if count else []
+    latest = [*(counted[-count:] if count else ())]
+    latest += _unseen(shown) if policy.unseen_images else ()
     batches = (entry.batch for entry in latest if entry.batch is not None)
     replies = frozenset(batches if policy.pairs else ())
     return frozenset(entry.seq for entry in latest) | replies | frozenset(fresh.values())
+
+
+def _unseen(shown: Sequence[Entry]) -> Iterator[Entry]:
+    """The attachments behind the last reply."""
+    for entry in reversed(shown):
+        if entry.kind == "assistant":
+            return
+        if entry.kind == "attachment":
+            yield entry

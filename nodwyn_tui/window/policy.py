@@ -44,6 +44,8 @@ class Policy:
     """A result that the person restores is shown whole again; before, its fold stayed."""
     fresh: bool = False
     """Fresh context stands behind completed history; before, none was sent."""
+    unseen_images: bool = False
+    """An attached image stays until a reply has seen it; before, the latest entries alone did."""
     kept_reasoning: bool = False
     """The recipe's `keep_reasoning` says which blocks go back; before, all of them did."""
 
@@ -63,7 +65,7 @@ ADDED: Mapping[int, tuple[str, ...]] = {
     17: ("named_cuts",),
     18: ("blocks",),
     19: ("wide_reads",),
-    20: ("resets", "wide_history", "restored_folds", "fresh", "kept_reasoning"),
+    20: ("resets", "wide_history", "restored_folds", "fresh", "unseen_images", "kept_reasoning"),
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import ConfirmImages, ImagesWithheld
+from nodwyn_tui.providers import image_limits
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.window.replay import replay
 from tests.agent.rig import Rig
@@ -324,23 +324,24 @@ async def test_images_of_a_message_that_is_too_long_come_back(rig: Rig, tmp_path
         assert rig.of(ev.AttachImage) == []
 
 
-async def test_ten_large_pictures_stay_below_the_limit_of_a_request(
-    rig: Rig, tmp_path: Path
+async def test_what_would_pass_a_providers_limit_is_left_out(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C36: what would pass the provider's total is left out, the oldest first."""
-    paths = []
-    for n in range(10):
-        picture = Image.effect_noise((1050, 1050), 90 + n).convert("RGB")
-        paths.append(tmp_path / f"n{n}.png")
-        picture.save(paths[-1], "PNG", compress_level=0)
-    with claude(say("many")) as server:
+    """C36: the oldest images of a request that would be too large, before it is sent."""
+    fitting = 2
+    with claude(say("some")) as server:
         rig.configure(server)
         await rig.open()
-        images = await attach(rig, *paths)
-        assert sum(image.size for image in images) > 20_000_000 or len(images) == 10
+        images = await attach(rig, *(shot(tmp_path, f"{'p' * n}.png") for n in range(1, 5)))
+        most = fitting * (max(image.size for image in images) * 4 // 3 + 4)
+        limits = {"anthropic": image_limits.Limits(100, most)}
+        monkeypatch.setattr(image_limits, "_LIMITS", limits)
         assert (await ask_with(rig, "x", *images)).why == "done"
     assert server.violations == []
-    assert 0 < len(carried(server)) <= 10
+    left = [image.sha256 for image in images[-fitting:]]
+    assert sorted(carried(server)) == sorted(left)
+    assert set(why(rig.of(ev.LlmRequest)[0]).values()) == {"refused"}
+    assert [each.why for each in rig.told(ImagesWithheld)[0].images] == ["refused"] * (4 - fitting)
 
 
 async def test_many_pictures_are_within_the_smaller_limit(rig: Rig, tmp_path: Path) -> None:

@@ -64,3 +64,17 @@ def test_trim_takes_an_image_out_with_its_line_and_leaves_name_and_size() -> Non
         f"user: [elided seq={first.seq}] image shot.png, 10x20",
         f"user: [elided seq={second.seq}] image shot.png, 10x20",
     ]
+
+
+def test_an_image_stays_until_a_reply_has_seen_it() -> None:
+    """C44: however many there are, what is older goes in their place."""
+    log = LogBuilder(task_header="", protected=2, high_water=9_000, low_water=8_000)
+    log.user("before")
+    old = log.reply("words " * 300)
+    log.user("see")
+    images = [log.image(f"{n:02}", 1_000) for n in range(4)]
+    assert log.window(Shape(high_water=100)).newly == (old.seq,)
+    log.reply("seen")
+    log.user("and")
+    newly = log.window(Shape(high_water=100)).newly
+    assert set(newly) >= {image.seq for image in images}

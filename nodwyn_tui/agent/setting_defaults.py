@@ -83,21 +83,23 @@ class OfModel:
                 found = Default(str(self.entry.num_ctx), source="num_ctx")
             case "context" | "num_ctx":
                 context, source = self._context()
-                found = Default(str(context), self._origin("context"), source)
+                found = self._told(context, "context", source)
             case "max_output":
                 found = self._reply_cap()
             case "images" if (able := self._facts.images) is not None:
-                found = Default(as_typed(able), self._origin("images"), self._facts.abilities_from)
+                found = self._told(able, "images", self._facts.abilities_from)
         return found or plain_default(about)
 
     @property
     def _facts(self) -> ModelFacts:
         return self.listed.over(self.shipped)
 
-    def _origin(self, figure: str) -> SettingOrigin:
+    def _told(self, value: object, figure: str, source: str) -> Default:
+        """A figure with its source, which for a listing's is the server's name too."""
         if getattr(self.listed, figure) is not None:
-            return "listing"
-        return "shipped" if getattr(self.shipped, figure) is not None else "default"
+            return Default(as_typed(value), "listing", f"{self.entry.server}'s {source}")
+        shipped = getattr(self.shipped, figure) is not None
+        return Default(as_typed(value), "shipped" if shipped else "default", source)
 
     def _context(self) -> tuple[int, str]:
         bare = self.entry.model_copy(update={"context": None, "num_ctx": None})
@@ -108,7 +110,7 @@ class OfModel:
         own = context_of(self.entry, self.server.provider, self._facts)[0]
         cap = reply_cap(own, Wanted(output_reserve=self.window.output_reserve), most)
         if cap == most:
-            return Default(str(cap), self._origin("max_output"), self._facts.max_output_from)
+            return self._told(cap, "max_output", self._facts.max_output_from)
         return Default(str(cap), source="[window] output_reserve, and the context's quarter")
 
     def _rate(self, rate: str) -> Default:
@@ -118,7 +120,7 @@ class OfModel:
         value = getattr(price.rates, rate) if price else None
         if price is None or value is None:
             return Default(source="unknown")
-        return Default(as_typed(value), self._origin("price"), price.source)
+        return self._told(value, "price", price.source)
 
     def _of_window(self, about: Described) -> Default:
         """The `[window]`'s; marks that it leaves open follow the context (ENG-18)."""

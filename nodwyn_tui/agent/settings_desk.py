@@ -17,6 +17,7 @@ from nodwyn_tui.agent.settings import Shown, prefix_of
 from nodwyn_tui.agent.unsaved import Unsaved, changes_of, checked, unsaved
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.changes import Change, overtaken
+from nodwyn_tui.config.credentials import clean_key
 from nodwyn_tui.config.described import described
 from nodwyn_tui.config.files import parse, read_text
 from nodwyn_tui.config.own_keys import OwnKeys
@@ -56,6 +57,7 @@ class SettingsDesk:
         self._file = household.loaded.file
         self._texts: dict[str, str] = {}
         self._tasks = set[asyncio.Task[None]]()
+        self._saving: asyncio.Task[None] | None = None
         self._changes: tuple[Change, ...] = ()
         self._told: up.SettingsShown | None = None
         self._servers = ModelDesk(self._models, household.rooms, emit, self._begin)
@@ -67,7 +69,7 @@ class SettingsDesk:
             case up.ShowSettings():
                 self.show(command.changes)
             case up.SaveSettings():
-                self._begin(self.save(command))
+                self._saving = self._begin(self._saved_after(self._saving, command))
             case up.SetCredential():
                 self._begin(self._set_credential(command))
             case up.TestModel():
@@ -100,6 +102,14 @@ class SettingsDesk:
             return models
         return models.by(self._unsaved(values, self._changes).loaded)
 
+    async def _saved_after(
+        self, earlier: "asyncio.Task[None] | None", wanted: up.SaveSettings
+    ) -> None:
+        """Saves once an earlier save is done."""
+        if earlier is not None:
+            await asyncio.wait([earlier])
+        await self.save(wanted)
+
     async def save(self, wanted: up.SaveSettings) -> None:
         """Writes the changes, all or none, and tells what came of it."""
         changes = changes_of(wanted.changes)
@@ -129,7 +139,9 @@ class SettingsDesk:
         self._tell((), {})
 
     async def close(self) -> None:
-        """Ends what goes on beside."""
+        """Ends what goes on beside; what is being saved is saved first."""
+        if self._saving is not None:
+            await asyncio.wait([self._saving])
         for task in self._tasks:
             task.cancel()
         if self._tasks:
@@ -156,6 +168,7 @@ class SettingsDesk:
                 place = await asyncio.to_thread(
                     keys.keep, name, server.credential, wanted.kept_in, wanted.key
                 )
+                models.connector.hold(clean_key(wanted.key, place))
             else:
                 await asyncio.to_thread(keys.forget, name, server.credential)
                 place = ""

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.link.settings import (
+    SaveSettings,
     SettingsRefused,
     SettingsSaved,
     SettingsShown,
@@ -126,6 +127,18 @@ async def test_saving_keeps_what_the_person_wrote(settings: Settings) -> None:
         "output": 10,
     }
     assert settings.values["fallback"] == "there"
+
+
+async def test_what_is_being_saved_when_the_app_is_left_is_saved(settings: Settings) -> None:
+    """C74: with Save it is there, and the changes that were not saved are not."""
+    shown = await settings.show()
+    await settings.show(changed("ui", "theme", to="nodwyn-light"))
+    for mode in ("plan", "edits"):
+        change = changed("mode", to=mode)
+        settings.rig.tell(SaveSettings(changes=(change,), version=shown.version, over=True))
+    await settings.rig.close()
+    assert settings.values["mode"] == "edits"
+    assert "ui" not in settings.values
 
 
 async def test_a_wrong_entry_keeps_nothing_else_from_being_saved(rig: Rig) -> None:

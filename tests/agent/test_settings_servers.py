@@ -62,6 +62,7 @@ async def test_a_listing_tells_figures_and_fills_the_rows(rig: Rig) -> None:
         assert any("down" in failure for failure in listed.failures)
         context = row(await settings.show(), "models", "m", "context")
         assert (context.value, context.origin) == ("50000", "listing")
+        assert context.source == "fake1's /models context_length"
         assert row(await settings.show(), "models", "m", "price", "output").origin == "listing"
 
 

@@ -1,0 +1,167 @@
+"""What is remembered between sessions: plain Markdown in the workspace, and the person's own beside
+their settings (ORD-10). Anybody may edit it in any editor; nothing here is a format of its own.
+
+Facts and corrections are list items, `- 2026-01-31 the build needs Node 20`; the date, which is
+optional, is that of the fact. Notes are free text that one session leaves for its next window.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.errors import StoreError
+from nodwyn_tui.store.lock import turn
+from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.store.words import words_of
+from nodwyn_tui.system.atomic import disk_error, make_private_dir, write_whole
+
+MemoryFile = Literal["facts", "corrections", "context-notes"]
+Keeper = Literal["workspace", "person"]
+
+LARGEST = 256 * 1024
+"""Bytes of a file that is read; more is no memory, and is said to be too much."""
+FACT = 2_000
+"""Characters of an item at most."""
+
+_ITEM = re.compile(r"^[-*+][ \t]+(?:(\d{4}-\d{2}-\d{2})[:,]?[ \t]+)?(\S.*)$")
+_GOES_ON = re.compile(r"^[ \t]+(\S.*)$")
+_WORD = re.compile(r"\w+")
+_ASKED = 64
+"""Words of a query that are looked for."""
+_RECENT = 0.25
+"""What the last line of a file counts beside the best match."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A fact or a correction: its text on one line, the date it bears ('' none), whose it is, and
+    the line (from 1) it begins at.
+    """
+
+    text: str
+    date: str = ""
+    keeper: Keeper
+    line: int
+
+
+class Memory:
+    """The memory of one workspace and of the person. `folders` are tried in this order; a keeper
+    without one remembers nothing. Raises `StoreError` for what the disk refuses, and for a file
+    that is no text.
+    """
+
+    def __init__(self, workspace: Path | None, person: Path | None, redactor: Redactor) -> None:
+        self._folders: dict[Keeper, Path | None] = {"workspace": workspace, "person": person}
+        self._redactor = redactor
+
+    def path(self, file: MemoryFile, keeper: Keeper = "workspace") -> Path | None:
+        """Where a file lies, whether it is there or not."""
+        folder = self._folders[keeper]
+        return None if folder is None else folder / f"{file}.md"
+
+    def text(self, file: MemoryFile, keeper: Keeper = "workspace") -> str:
+        """A file as it stands; '' where there is none. Never through a link: a repository may
+        bring one that leads elsewhere.
+        """
+        path = self.path(file, keeper)
+        if path is None or path.is_symlink() or path.parent.is_symlink():
+            return ""
+        try:
+            with path.open("rb") as stream:
+                data = stream.read(LARGEST + 1)
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except OSError as error:
+            raise disk_error("read", path, error) from error
+        if len(data) > LARGEST:
+            raise StoreError(f"{path} has more than {LARGEST:,} bytes; shorten it")
+        try:
+            text = data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise StoreError(f"{path} is not UTF-8 text; save it as UTF-8") from error
+        if "\0" in text:
+            raise StoreError(f"{path} is no text; mend or remove it")
+        return clean(text)
+
+    def items(self, file: MemoryFile) -> tuple[Item, ...]:
+        """The list items of both keepers' files, the workspace's first, each in its own order."""
+        keepers: tuple[Keeper, ...] = ("workspace", "person")
+        return tuple(item for keeper in keepers for item in _items(self.text(file, keeper), keeper))
+
+    def add(self, file: MemoryFile, text: str, date: str) -> None:
+        """Adds an item to a file of the workspace, unless it stands there already."""
+        line = " ".join(self._redactor.text(clean(text)).split())
+        if not line or len(line) > FACT:
+            raise StoreError(f"an item has 1 to {FACT:,} characters, this one {len(line):,}")
+        with self._turn(file) as path:
+            before = self.text(file)
+            if any(item.text == line for item in _items(before, "workspace")):
+                return
+            gap = "" if not before or before.endswith("\n") else "\n"
+            self._write(path, f"{before}{gap}- {date} {line}\n")
+
+    def replace(self, file: MemoryFile, text: str) -> None:
+        """A whole file of the workspace anew."""
+        with self._turn(file) as path:
+            self._write(path, self._redactor.text(clean(text)))
+
+    @contextmanager
+    def _turn(self, file: MemoryFile) -> Iterator[Path]:
+        """The right to write a file, for as long as it is held: several sessions share it."""
+        path = self.path(file)
+        if path is None:
+            raise StoreError("this workspace keeps no memory: its folder cannot be written")
+        if path.parent.is_symlink() or path.is_symlink():
+            raise StoreError(f"{path} is a link, which memory never follows; remove it")
+        make_private_dir(path.parent)
+        with turn(path.with_name(f".{path.name}.lock")):
+            yield path
+
+    def _write(self, path: Path, text: str) -> None:
+        data = text.encode()
+        if len(data) > LARGEST:
+            raise StoreError(f"{path} would have more than {LARGEST:,} bytes; shorten it first")
+        write_whole(path, data, 0o600)
+
+
+def ranked(items: Sequence[Item], query: str) -> list[Item]:
+    """The items that match a query, the best first: by SQLite's full-text rank, and the later of a
+    file before the earlier. An item matches if it has a word of the query.
+    """
+    words = dict.fromkeys(word for word in _WORD.findall(words_of(query)) if len(word) > 1)
+    if not words or not items:
+        return []
+    with closing(sqlite3.connect(":memory:")) as index:
+        index.execute("create virtual table items using fts5(words)")
+        index.executemany(
+            "insert into items (rowid, words) values (?, ?)",
+            ((at, words_of(item.text)) for at, item in enumerate(items)),
+        )
+        asked = " OR ".join(f'"{word}"' for word in [*words][:_ASKED])
+        rows = index.execute(
+            "select rowid, rank from items where items match ?", (asked,)
+        ).fetchall()
+    best = min((rank for _, rank in rows), default=-1.0) or -1.0
+    last = {item.keeper: item.line for item in items}
+    scored = [
+        (rank / best + _RECENT * items[at].line / last[items[at].keeper], at) for at, rank in rows
+    ]
+    return [items[at] for _, at in sorted(scored, reverse=True)]
+
+
+def _items(text: str, keeper: Keeper) -> Iterator[Item]:
+    """List items, each with the indented lines that go on with it."""
+    found: list[Item] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if (item := _ITEM.match(line)) is not None:
+            found.append(Item(text=item[2].strip(), date=item[1] or "", keeper=keeper, line=number))
+        elif found and (more := _GOES_ON.match(line)) is not None and line.strip():
+            last = found.pop()
+            joined = f"{last.text} {more[1].strip()}"[:FACT]
+            found.append(Item(text=joined, date=last.date, keeper=keeper, line=last.line))
+    yield from found

@@ -197,7 +197,8 @@ class Parameters:
 
     `session_key` is the SHA-256 of the session id, hex; `think` is Ollama's field; `effort` the
     provider's word; `scopes` what a signed-in person's token was granted, `None` for an API key;
-    `summary` how much a Responses model tells of its reasoning.
+    `summary` how much a Responses model tells of its reasoning; `history` how many of its messages
+    stand before fresh ones that are gone with the request, `None` where it has none.
     """
 
     num_ctx: int | None = None
@@ -212,6 +213,7 @@ class Parameters:
     keep_reasoning: bool | Literal["latest"] = False
     scopes: tuple[str, ...] | None = field(default=None, metadata={"omit_none": True})
     summary: str | None = field(default=None, metadata={"omit_none": True})
+    history: int | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,12 +57,16 @@ class Anthropic:
             head[-1]["cache_control"] = dict(CACHE_CONTROL[cached])
         effort = effective(parameters.effort, request.max_output)
         keeps = parameters.keep_reasoning if effort not in OFF else False
-        messages = self._conversation(request, pixels, model.origin, keeps, cached)
+        messages = self._conversation(
+            request, pixels, model.origin, keeps, cached, parameters.history
+        )
         without = ""
         if has_budget(effort) and not may_think(messages):
             # A loop that can't begin with its thinking goes on without any (C14).
             effort, keeps, without = "off", False, SILENT
-            messages = self._conversation(request, pixels, model.origin, keeps, cached)
+            messages = self._conversation(
+                request, pixels, model.origin, keeps, cached, parameters.history
+            )
         body: dict[str, Json] = {
             "model": model.id,
             "max_tokens": request.max_output,
@@ -89,10 +93,17 @@ class Anthropic:
         origin: str,
         keeps: KeepReasoning,
         cached: str,
+        history: int | None,
     ) -> list[WireMessage]:
         """The messages. A request that switches thinking off takes none along."""
-        origin, latest = origin if keeps else "", keeps == "latest"
-        return self._messages.of(request.messages, origin, cached, pixels, only_latest=latest)
+        return self._messages.of(
+            request.messages,
+            origin if keeps else "",
+            cached,
+            pixels,
+            only_latest=keeps == "latest",
+            history=history,
+        )
 
     def decoder(self, model: ModelRef) -> Decoder:
         """A decoder of one reply, whose blocks belong to the model."""

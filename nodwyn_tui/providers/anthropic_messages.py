@@ -46,10 +46,12 @@ class Messages:
         pixels: Pixels = no_pixels,
         *,
         only_latest: bool,
+        history: int | None = None,
     ) -> list[WireMessage]:
         """The messages of a conversation. Blocks of `origin` go back, '' for nobody's;
         `cache_control` is '' where no cache is asked for; `only_latest` says that the next request
-        will be without the blocks that this one has.
+        will be without the blocks that this one has, `history` how many rows stand before fresh
+        ones, which it will be without too.
         """
         turns = _turns(opened(rows))
         look = _Look(origin)
@@ -60,7 +62,8 @@ class Messages:
         messages = self._plain.joined([(turn, look) for turn in turns], made)
         if cache_control:
             ends = _ends_before_thinking(messages) if only_latest else _ends(messages)
-            places = _places(messages, *ends)
+            passing = () if history is None else rows[history:]
+            places = _places(messages, *ends, len(_said(tuple(passing), pixels)))
             bearers = [
                 (turns[at], _Look(origin, blocks, cache_control)) for at, blocks in places.items()
             ]
@@ -114,15 +117,17 @@ def _is_opaque(block: Mapping[str, Json]) -> bool:
     return block["type"] in OPAQUE
 
 
-def _places(messages: Sequence[WireMessage], former: int, end: int) -> dict[int, tuple[int, ...]]:
-    """The blocks that bear marks, by message."""
+def _places(
+    messages: Sequence[WireMessage], former: int, end: int, passing: int
+) -> dict[int, tuple[int, ...]]:
+    """The blocks that bear marks, by message; the last `passing` do not stay where they are."""
     blocks = [
         (at, n) for at, message in enumerate(messages) for n in range(len(message["content"]))
     ]
     bears = [not _is_opaque(messages[at]["content"][n]) for at, n in blocks]
     counts = [0, *accumulate(len(message["content"]) for message in messages)]
     places: dict[int, tuple[int, ...]] = {}
-    for place in marked_blocks(bears, counts[former], counts[end]):
+    for place in marked_blocks(bears, counts[former], min(counts[end], counts[-1] - passing)):
         at, n = blocks[place]
         places[at] = (*places.get(at, ()), n)
     return places

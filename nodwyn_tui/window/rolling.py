@@ -68,7 +68,9 @@ class Rolling:
             self._fresh.clear()
         if self._tracker.keep > keep and self._ctx is None:
             self._events = [e for e in self._events if self._tracker.needs(e.seq)]
-        if isinstance(event, FreshContext) and event.ctx == self.place.ctx:
+        if isinstance(event, WindowRewind):
+            self._fresh = {seq: row for seq, row in self._fresh.items() if seq < event.to}
+        elif isinstance(event, FreshContext) and event.ctx == self.place.ctx:
             self._fresh[event.seq] = event
         match event:
             case SessionStart() | SessionResume() | SessionRecipe():

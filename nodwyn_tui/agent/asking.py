@@ -12,6 +12,7 @@ from nodwyn_tui.agent import refusals, spend
 from nodwyn_tui.agent.call_ids import own_ids
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.folding import folded
+from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.reasoning import REASONING, LoopWatch, left_out
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
@@ -72,10 +73,16 @@ class Asker:
     """Asks the model once a step, or for a handover note."""
 
     def __init__(
-        self, conversation: Conversation, target: Target, emit: Emit, clock: Clock
+        self,
+        conversation: Conversation,
+        target: Target,
+        emit: Emit,
+        clock: Clock,
+        fresh: Fresh,
     ) -> None:
         self._conversation, self.target = conversation, target
         self._emit, self._clock = emit, clock
+        self._fresh = fresh
         self._loop = LoopWatch()
 
     @property
@@ -102,6 +109,10 @@ class Asker:
 
     async def _ask(self, purpose: ev.Purpose) -> Answer:
         await self._look()
+        if purpose == "turn":
+            self._fresh.prepare()
+        else:
+            self._conversation.fresh = ()  # a note is asked for behind the history alone
         shape, window = self._with_folds(purpose, *self._preflight(purpose))
         failures = Counter[str]()
         while True:
@@ -211,8 +222,9 @@ class Asker:
         """The request in the log, before a byte of it is sent (ENG-24)."""
         conversation, target = self._conversation, self.target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
+        parameters = replace(target.parameters, history=window.history)
         exchange = target.provider.stream(
-            window.request, target.ref, target.parameters, conversation.sight.pixels
+            window.request, target.ref, parameters, conversation.sight.pixels
         )
         gone = self._loop.stale(window.entries, target.ref.server)
         # Where only the latest reply's goes back, an earlier one's leaves as it should.
@@ -225,7 +237,7 @@ class Asker:
             ev.LlmRequest(
                 purpose=purpose,
                 model=target.ref,
-                parameters=target.parameters,
+                parameters=parameters,
                 digest=window.digest,
                 estimate=window.estimate,
                 elided=window.newly,
@@ -233,6 +245,7 @@ class Asker:
                 withheld_images=tuple(
                     ev.WithheldImage(sha256=sha, reason=why) for sha, why in shape.withheld.items()
                 ),
+                fresh=shape.fresh if window.bare else (),
                 predicted_cached=prediction.cached,
                 prefix_ended_by=prediction.ended_by,
             ),

@@ -10,6 +10,7 @@ from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
 from nodwyn_tui.agent.attachments import MakePicture, Studio
 from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
 from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
@@ -27,11 +28,13 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.errors import ConfigError, ReplayError, StoreError
 from nodwyn_tui.link import commands
+from nodwyn_tui.store import places
 from nodwyn_tui.store.artifacts import ArtifactFiles
 from nodwyn_tui.store.draft import Draft
 from nodwyn_tui.store.history_key import history_key
 from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.log import Log
+from nodwyn_tui.store.memory import Memory
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.tools.base import Tool
@@ -156,6 +159,11 @@ class Assembly:
         )
         folder = conversation.log.path.parent
         artifacts = ArtifactFiles(folder, self._rooms.redactor)
+        memory = Memory(
+            places.memory_folder(Path(command.workspace)),
+            self._loaded.file.parent / "memory",
+            self._rooms.redactor,
+        )
         key = functools.partial(history_key, self._rooms.state, folder.name)
         return Session(
             Parts(
@@ -163,6 +171,13 @@ class Assembly:
                 target=target,
                 toolbox=Toolbox(tools, conversation, files, artifacts, key),
                 gate=gate,
+                fresh=Fresh(
+                    conversation,
+                    Path(command.workspace),
+                    memory,
+                    self._rooms.clock,
+                    lambda: gate.mode,
+                ),
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,
                 state=self._rooms.state,

@@ -25,6 +25,7 @@ from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.contexts import DECLARED
+from nodwyn_tui.window.order import Freshness
 from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.stale import Stale
 
@@ -70,6 +71,7 @@ class Conversation:
         self.carrying = Carrying()
         self.growth = Growth()
         self.stale = Stale()
+        self.fresh: tuple[int, ...] = ()
         self.sight = Sight(ImageFiles(log.path.parent))
         self._recipe: ev.RecipeEvent | None = None
         self._rolling = Rolling()
@@ -184,14 +186,18 @@ class Conversation:
         """The line that the window starts at."""
         return self._rolling.place.since
 
+    @property
+    def freshness(self) -> Freshness:
+        """Which rows of fresh context the window holds."""
+        return self._rolling.freshness
+
     def window(self, shape: Shape = ORDINARY, *drafts: ev.Event) -> Window:
         """The next request's window; with `drafts`, as if they were recorded."""
         return self._rolling.window(self.recipe, self.shaped(shape), *drafts)
 
     def shaped(self, shape: Shape) -> Shape:
-        """A request's shape with the images that it goes without."""
-        withheld = self.sight.withheld
-        return shape if shape.withheld == withheld else replace(shape, withheld=withheld)
+        """A request's shape with the images that it goes without, and the fresh rows of its own."""
+        return replace(shape, withheld=self.sight.withheld, fresh=self.fresh)
 
     def meter(self, target: Target, window: Window | None = None) -> up.MeterChanged:
         """The context meter as it stands."""

@@ -31,6 +31,7 @@ from nodwyn_tui.providers.catalogue import PROPS, ModelListing
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.session_key import session_key
 from nodwyn_tui.providers.shipped import Shipped
+from nodwyn_tui.window.order import Placement
 from nodwyn_tui.window.sizes import Wanted
 
 ASSUMED_CONTEXT = 32_768
@@ -173,6 +174,7 @@ class Models:
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
                 folds=_folds(choice.model, self.loaded.settings.window),
+                fresh=_fresh(choice.model, self.loaded.settings.window),
                 tools=not (self.runs(choice.server_name) or _refuses_tools(facts)),
             ),
             warning,
@@ -361,6 +363,12 @@ def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
     """The model's own, else the one for all; `config.checks` has told of one that is not built."""
     wanted = entry.strategy or window.strategy
     return wanted if wanted in BUILT_STRATEGIES else "trim"
+
+
+def _fresh(entry: ModelSettings, window: WindowSettings) -> Placement:
+    """`auto` sends none yet."""
+    wanted = entry.fresh or window.fresh
+    return "off" if wanted == "auto" else wanted
 
 
 def _folds(entry: ModelSettings, window: WindowSettings) -> bool:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nodwyn_tui.agent.attachments import Studio
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.switching import Fallback
@@ -29,6 +30,7 @@ class Parts:
     target: Target
     toolbox: Toolbox
     gate: Gate
+    fresh: Fresh
     draft: Draft | None
     clock: Clock
     state: Path

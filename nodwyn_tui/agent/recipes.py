@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from nodwyn_tui.agent.fresh import caps_of
 from nodwyn_tui.agent.target import ASSUMED, Target
 from nodwyn_tui.config.schema import WindowSettings
-from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe
+from nodwyn_tui.domain.recipe import CURRENT_VERSION, Recipe, WindowLimits
 from nodwyn_tui.tools.base import Tool
 from nodwyn_tui.window.entries import fixed_tokens
 from nodwyn_tui.window.sizes import limits
@@ -33,6 +34,8 @@ def new_recipe(
         max_output=window.output_reserve,
         strategy=target.strategy,
         keep_reasoning=target.parameters.keep_reasoning,
+        fresh=target.fresh,
+        class_caps=_caps(target, window, fixed_tokens(system, specs)),
     )
 
 
@@ -49,6 +52,10 @@ def resumed_recipe(last: Recipe, target: Target, *, same_model: bool) -> Recipe:
         keep_alive=target.parameters.keep_alive,
         strategy=target.strategy,
         keep_reasoning=target.parameters.keep_reasoning,
+        fresh=target.fresh,
+    )
+    last = replace(
+        last, class_caps=_caps(target, last.window, fixed_tokens(last.system, last.tools))
     )
     if same_model and target.context_from == ASSUMED:
         return last
@@ -58,4 +65,15 @@ def resumed_recipe(last: Recipe, target: Target, *, same_model: bool) -> Recipe:
         target.wanted,
         target.listing_limit,
     )
-    return replace(last, window=window, num_ctx=target.context, max_output=window.output_reserve)
+    return replace(
+        last,
+        window=window,
+        num_ctx=target.context,
+        max_output=window.output_reserve,
+        class_caps=_caps(target, window, fixed_tokens(last.system, last.tools)),
+    )
+
+
+def _caps(target: Target, window: WindowLimits, fixed: int) -> dict[str, int]:
+    """The caps of fresh context's kinds; none where none is sent."""
+    return {} if target.fresh == "off" else caps_of(window.ceiling, fixed)

@@ -133,7 +133,7 @@ class Runs:
     async def _running(self) -> None:
         """One run, from its message to its end; then what was queued meanwhile."""
         parts, conversation = self._parts, self._conversation
-        asker = Asker(conversation, parts.target, self._emit, parts.clock)
+        asker = Asker(conversation, parts.target, self._emit, parts.clock, parts.fresh)
         runner = CallRunner(conversation, parts.toolbox, parts.gate, self._emit, parts.clock)
         turn = Turn(
             conversation,

@@ -278,7 +278,7 @@ class Session:
     async def _compacting(self, wish: str) -> None:
         """A handover note on its way; what was typed meanwhile waits until it is settled."""
         parts = self._parts
-        asker = Asker(self._conversation, parts.target, self._emit, parts.clock)
+        asker = Asker(self._conversation, parts.target, self._emit, parts.clock, parts.fresh)
         try:
             await self._compact.offer(asker, wish)
         except UsageError as error:

@@ -9,6 +9,7 @@ from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.provider import Provider
+from nodwyn_tui.window.order import Placement
 from nodwyn_tui.window.sizes import Wanted
 
 ASSUMED = "assumed"
@@ -31,6 +32,8 @@ class Target:
     strategy: Strategy
     facts: ModelFacts = field(default_factory=ModelFacts)
     folds: bool = True
+    fresh: Placement = "off"
+    """Where fresh context stands in its requests (ORD-9)."""
     tools: bool = True
     """Whether its sessions have any: a server may refuse whatever offers them to this model."""
 

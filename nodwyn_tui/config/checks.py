@@ -31,10 +31,8 @@ _TAKEN_HEADERS = frozenset(
 
 LATER: Mapping[KeyPath, tuple[object, ...]] = {
     ("models", "*", "strategy"): BUILT_STRATEGIES,
-    ("models", "*", "fresh"): ("auto", "off"),
     ("models", "*", "threshold"): (0.70,),
     ("window", "strategy"): BUILT_STRATEGIES,
-    ("window", "fresh"): ("auto", "off"),
     ("window", "threshold"): (0.70,),
 }
 """Settings that this version knows and does not act on yet, with the values that say what it does

@@ -94,6 +94,12 @@ def prompt_folder(workspace: Path, state: Path) -> Path:
     return state / "prompts" / _digest(workspace)
 
 
+def memory_folder(workspace: Path) -> Path | None:
+    """Where a workspace's memory lies; `None` where a link stands in the way."""
+    home = workspace / ".nodwyn"
+    return None if home.is_symlink() or (home / "memory").is_symlink() else home / "memory"
+
+
 def remember(workspace: Path, state: Path) -> None:
     """Puts a workspace on the list: one small file each, so that processes never overwrite each
     other's entries. Raises `StoreError`.

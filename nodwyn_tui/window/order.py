@@ -97,19 +97,20 @@ class Freshness:
 
     def __init__(self) -> None:
         self._tracker = StartTracker()
-        self._rows: list[FreshContext] = []
+        self.known: dict[int, FreshContext] = {}
+        """Those that were recorded since the window's start, by seq."""
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log, or of the part of it that later windows need."""
         place = self._tracker.place
         self._tracker.feed(event)
         if self._tracker.place != place:
-            self._rows.clear()
+            self.known.clear()
         match event:
             case FreshContext() if event.ctx == self._tracker.place.ctx:
-                self._rows.append(event)
+                self.known[event.seq] = event
             case WindowRewind():
-                self._rows = [row for row in self._rows if row.seq < event.to]
+                self.known = {seq: row for seq, row in self.known.items() if seq < event.to}
             case _:
                 pass
 
@@ -126,9 +127,11 @@ class Freshness:
         """All that says something; what was said already in this window is not recorded anew."""
         now = [row for row in now if row.text]
         known = {
-            (row.kind, row.digest): row.seq for row in self._rows if row.placement == EACH_REQUEST
+            (row.kind, row.digest): row.seq
+            for row in self.known.values()
+            if row.placement == EACH_REQUEST
         }
-        again = {row.kind: known.get((row.kind, sha256(row.text.encode()))) for row in now}
+        again = {row.kind: known.get((row.kind, _digest(row.text))) for row in now}
         return Due(
             record=tuple(
                 _event(row, EACH_REQUEST, row.text) for row in now if again[row.kind] is None
@@ -138,11 +141,11 @@ class Freshness:
 
     def _changed(self, now: Sequence[FreshRow], placement: Placement) -> Iterator[FreshContext]:
         """Each kind that says something else than its row in the window does."""
-        standing = {row.kind: row for row in self._rows if row.placement != EACH_REQUEST}
+        standing = {row.kind: row for row in self.known.values() if row.placement != EACH_REQUEST}
         for row in now:
             before = standing.get(row.kind)
             text = row.text or (row.gone if before else "")
-            if text and (before is None or before.text != text):
+            if text and (before is None or before.digest != _digest(text)):
                 yield _event(row, placement, text, before.seq if before else None)
 
 
@@ -151,7 +154,12 @@ def _event(row: FreshRow, placement: str, text: str, supersedes: int | None = No
         kind=row.kind,
         trust=row.trust,
         text=text,
-        digest=sha256(text.encode()),
+        digest=_digest(text),
         placement=placement,
         supersedes=supersedes,
     )
+
+
+def _digest(text: str) -> str:
+    """Names a text before the log redacts it: the same one is known again."""
+    return sha256(text.encode())

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nodwyn_tui.domain.events import LlmRequest, Parameters
 from nodwyn_tui.domain.parts import Thinking
@@ -93,7 +93,7 @@ def sent(event: LlmRequest, prompt: Prompt, reported: int | None, at: str = "") 
         seq=event.seq,
         server=event.model.server,
         origin=event.model.origin,
-        parameters=event.parameters,
+        parameters=replace(event.parameters, history=None),
         prompt=prompt,
         tokens=reported or event.estimate,
         counted=bool(reported),

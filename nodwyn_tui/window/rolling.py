@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from nodwyn_tui.domain.events import (
     ContextOpen,
     Event,
-    FreshContext,
     LlmRequest,
     LlmResponse,
     SessionRecipe,
@@ -25,6 +24,7 @@ from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import order, rows, sequence
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build, trim_line, with_fresh
 from nodwyn_tui.window.contexts import DECLARED, RECIPES, Place, StartTracker
+from nodwyn_tui.window.order import Freshness
 from nodwyn_tui.window.policy import policy_for
 from nodwyn_tui.window.summaries import Replaced
 
@@ -57,21 +57,18 @@ class Rolling:
         self._last: _Made | None = None
         self._base: _Made | None = None
         self._since: list[Event] = []
-        self._fresh: dict[int, FreshContext] = {}
+        self.freshness = Freshness()
+        """Which rows of fresh context the window of the conversation holds."""
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log."""
         place, keep = self.place, self._tracker.keep
         self._tracker.feed(event)
+        self.freshness.feed(event)
         if self.place != place:
             self._base = None
-            self._fresh.clear()
         if self._tracker.keep > keep and self._ctx is None:
             self._events = [e for e in self._events if self._tracker.needs(e.seq)]
-        if isinstance(event, WindowRewind):
-            self._fresh = {seq: row for seq, row in self._fresh.items() if seq < event.to}
-        elif isinstance(event, FreshContext) and event.ctx == self.place.ctx:
-            self._fresh[event.seq] = event
         match event:
             case SessionStart() | SessionResume() | SessionRecipe():
                 self._recorded = event.recipe
@@ -134,7 +131,7 @@ class Rolling:
         was = base.window.bare or base.window
         messages = (*was.request.messages, *(entry.message for entry in new))
         entries = (*was.entries, *new)
-        known = self._fresh | order.recorded(drafts) if drafts else self._fresh
+        known = self.freshness.known | order.recorded(drafts)
         fresh = order.entries_of(shape.fresh, known) if policy.fresh else []
         before = order.tail(entries) if fresh else len(entries)
         estimate = was.estimate + sum(entry.tokens for entry in new)

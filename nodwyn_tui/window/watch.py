@@ -27,6 +27,7 @@ from nodwyn_tui.window.contexts import Place, StartTracker
 TRIM = "trim"
 IMAGE = "withheld_image"
 REASONING = "reasoning"
+FRESH = "fresh_rows"
 
 Change = tuple[str, int]
 """The word for what changed, and the seq up to which requests had sent nothing of it."""
@@ -38,6 +39,8 @@ class _Watched:
 
     withheld: Withheld
     word: str | None = None
+    fresh: bool = False
+    """Rows of its own, which no other request has."""
 
 
 class Watch:
@@ -68,7 +71,9 @@ class Watch:
             case LlmRequest():
                 if event.ctx == place.ctx:
                     self._compare(blocks.recorded(event))
-                self._requests[event.seq] = _Watched(blocks.recorded(event))
+                self._requests[event.seq] = _Watched(
+                    blocks.recorded(event), fresh=bool(event.fresh)
+                )
             case AttachImage():
                 self._images.setdefault(event.sha256, event.seq)
             case ToolResult():
@@ -86,7 +91,8 @@ class Watch:
         does not carry the images `withheld`; `None` where nothing did.
         """
         watched = self._requests[seq]
-        return watched.word or self._other_images(seq, watched, withheld)
+        changed = watched.word or self._other_images(seq, watched, withheld)
+        return changed or (FRESH if watched.fresh else None)
 
     def _compare(self, withheld: Withheld) -> None:
         for seq, watched in self._requests.items():

@@ -330,8 +330,9 @@ _OF_A_WINDOW = (
     Described(
         path=("window", "fresh"),
         label="Fresh context",
-        help="When folder, date and mode are told anew: each_request adds a few tokens that no"
-        " cache keeps, on_change and run_start add lasting rows, off tells nothing.",
+        help="When the plan, date, folder and remembered facts are told anew: each_request adds"
+        " rows that no cache keeps, on_change and run_start rows that stay, off none; auto tells"
+        " none in this version.",
     ),
     Described(
         path=("window", "folds"),

@@ -57,7 +57,7 @@ class LocalModel:
         if not server_is_installed():
             return ""
         here = find_weights(self._folder) is not None
-        return "weak, no tools, runs here" + ("" if here else f"; {SIZE} are fetched once")
+        return "weak, no tools" + ("" if here else f"; {SIZE} to fetch once")
 
     async def start(self, tell: Tell) -> Running:
         """Its address and key, once it answers; `tell` hears what goes on meanwhile. Raises

@@ -235,7 +235,7 @@ WAYS = setup.WaysFound(
             kind="local",
             name="local",
             title="A small local model",
-            detail="weak, no tools, runs here; 93 MB are fetched once",
+            detail="weak, no tools; 93 MB to fetch once",
             ready=True,
         ),
         setup.Way(kind="server", name="mistral", title="Mistral", key_page="https://keys.example"),

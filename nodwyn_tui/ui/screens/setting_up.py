@@ -245,6 +245,7 @@ class SettingUp(Editing):
     def _start_local(self) -> None:
         self._waiting = Waiting("A small local model", STARTING, "Esc goes back")
         self.app.push_screen(self._waiting, self._left_waiting)
+        self._waiting.progress.say("starts")
         self.bridge.send(setup.StartLocal())
 
     def _local_starts(self, event: setup.LocalStarting) -> None:

@@ -20,7 +20,7 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "no_model": (scenes.no_model, ()),
     "first_run": (scenes.first_run, ()),
     "first_run_key": (scenes.first_run, (*"hosted", "enter", *"mistral", "enter", *"secret")),
-    "first_run_pull": (scenes.first_run, (*"fetch a", "enter", *"qwen3:8b", "enter")),
+    "first_run_pull": (scenes.first_run, (*"downloads", "enter", *"qwen3:8b", "enter")),
     "conversation": (scenes.conversation, ()),
     "earlier_entries": (scenes.paged, ("ctrl+home",)),
     "approval": (scenes.approval, ()),

@@ -511,6 +511,13 @@ async def test_a_new_worker_is_asked_again_and_changes_are_kept() -> None:
         assert [len(told.changes) for told in later] == [1]
 
 
+async def test_a_question_that_comes_meanwhile_is_told() -> None:
+    """TUI-10."""
+    async with opened() as at:
+        at.stage.backend.tell(*scenes.approval()[-2:])
+        assert "a call waits for your answer in the conversation" in await at.press()
+
+
 async def test_help_lists_the_keys() -> None:
     async with opened((120, 60)) as at:
         text = await at.press("f1")

@@ -6,13 +6,14 @@ import importlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
-from nodwyn_tui.link.events import Opened
+from nodwyn_tui.link.events import ApprovalAsked, Opened
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.screens.setting_up import SettingUp
 
 if TYPE_CHECKING:
     from nodwyn_tui.ui.screens.settings import SettingsScreen
 
+WAITS = "a call waits for your answer in the conversation"
 _MODULE = "nodwyn_tui.ui.screens.settings"
 
 
@@ -36,6 +37,11 @@ class Configuring(SettingUp):
         """Another worker, maybe: it has to be asked again."""
         if self.settings is not None and isinstance(message.event, Opened):
             self.settings.found_again()
+
+    def on_asking_news(self, message: news.AskingNews) -> None:
+        """A question is not seen behind the settings, so they tell of it (TUI-10)."""
+        if self.settings is not None and isinstance(message.event, ApprovalAsked):
+            self.settings.tell("warning", WAITS)
 
     def on_worker_lost(self, _message: news.WorkerLost) -> None:
         if self.settings is not None:

@@ -29,8 +29,8 @@ class Default:
 
 def plain_default(about: Described) -> Default:
     """The schema's own."""
-    value = default_of(about.path)
-    return Default(as_typed(value), source=about.unset if value is None else "")
+    value = as_typed(default_of(about.path))
+    return Default(value, source="" if value else about.unset)
 
 
 def server_default(

@@ -216,12 +216,22 @@ class Shown:
             default=default.value,
             origin="changed" if changed else "file" if there else default.origin,
             source="" if there else default.source,
-            choices=tuple(self.unsaved.loaded.servers) if is_server else choices(about, served),
+            choices=self._choices(about, served),
             why_not=why_not(about, served),
             problem="; ".join(self._said(each) for each in self._told.pop(dotted(path), ())),
             theirs=None if theirs is None else _safe(about, None if theirs is MISSING else theirs),
             later=about.later,
         )
+
+    def _choices(self, about: Described, served: ServedBy) -> tuple[str, ...]:
+        """What may be chosen; names of the person's where the setting is one."""
+        match about.key:
+            case "server":
+                return tuple(self.unsaved.loaded.servers)
+            case "model" | "fallback" if len(about.path) == 1:
+                return tuple(self._names("models"))
+            case _:
+                return choices(about, served)
 
     @staticmethod
     def _said(error: ConfigError) -> str:

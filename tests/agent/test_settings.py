@@ -64,6 +64,8 @@ async def test_each_row_says_what_counts_and_where_it_is_from(settings: Settings
     assert row(shown, "models", "there", "keep_reasoning").value == "true"
     assert row(shown, "window", "output_reserve").value == "8192"
     assert row(shown, "mode").choices == ("plan", "ask", "edits", "auto")
+    assert row(shown, "fallback").choices == ("here", "there")
+    assert row(shown, "fallback").source == "none"
     assert row(shown, "mode").later == "from the next session"
     assert all(each.help for every in shown.groups for each in every.rows)
     assert any("zeta" in problem for problem in shown.problems)

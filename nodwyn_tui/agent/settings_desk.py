@@ -52,7 +52,7 @@ class SettingsDesk:
     def __init__(
         self, household: Household, session: Callable[[], Session | None], emit: Emit
     ) -> None:
-        self._home, self._emit = household, emit
+        self._home, self._session, self._emit = household, session, emit
         self._renewal = Renewal(household, session, emit, self._begin)
         self._file = household.loaded.file
         self._texts: dict[str, str] = {}
@@ -148,10 +148,14 @@ class SettingsDesk:
             await asyncio.wait(self._tasks)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Something that may take long, beside everything else."""
+        """Something that may take long, beside everything else. A bug in it ends the worker, as one
+        in a run does.
+        """
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        if session := self._session():
+            task.add_done_callback(session.runs.watch)
         return task
 
     async def _set_credential(self, wanted: up.SetCredential) -> None:

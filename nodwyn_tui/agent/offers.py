@@ -35,9 +35,15 @@ class Offers:
     failures: tuple[str, ...] = ()
 
 
-async def offers(models: Models, servers: Sequence[str]) -> Offers:
-    """The person's entries, then whatever `servers` list, all asked at once."""
-    entries = [configured(models, name) for name in models.loaded.settings.models]
+async def offers(models: Models, servers: Sequence[str], *, only: bool = False) -> Offers:
+    """The person's entries, then whatever `servers` list, all asked at once; `only` leaves out the
+    entries of other servers.
+    """
+    entries = [
+        configured(models, name)
+        for name, entry in models.loaded.settings.models.items()
+        if not only or entry.server in servers
+    ]
     listings = [listed(models, server) for server in servers]
     found, failures = list[Offer](), list[str]()
     for answer in await asyncio.gather(*entries, *listings):

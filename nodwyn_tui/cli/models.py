@@ -52,7 +52,7 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("list", help="entries, and what servers list, with their figures")
     listing.add_argument(
         "--server", action="append", default=[], metavar="NAME",
-        help="a server whose listing is asked for; default: your own ones, and Ollama",
+        help="a server to ask, and its entries; default: your own ones, and Ollama",
     )  # fmt: skip
     listing.add_argument("--json", action="store_true", help="as JSON, with every figure's source")
     adding = commands.add_parser("add", help="write a model's entry into config.toml")
@@ -101,7 +101,8 @@ async def _list(models: Models, servers: Sequence[str], *, as_json: bool) -> Non
     for server in servers:
         if server not in models.loaded.servers:
             raise UsageError(f"no server is called {server!r}: {', '.join(models.loaded.servers)}")
-    found = await offers(models, servers or listed_servers(models.loaded))
+    asked = servers or listed_servers(models.loaded)
+    found = await offers(models, asked, only=bool(servers))
     if as_json:
         output.json_line([_value(each) for each in found.models])
     else:

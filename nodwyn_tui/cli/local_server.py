@@ -9,12 +9,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+from nodwyn_tui.agent.local_weights import CONTEXT
 from nodwyn_tui.cli import output
 from nodwyn_tui.config.environment import LOCAL_KEY, read_environment
 from nodwyn_tui.errors import UsageError
 
-CONTEXT = 8192
-"""Tokens; what the model was trained with."""
 _LOOK_S = 0.5
 
 

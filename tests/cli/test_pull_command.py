@@ -1,5 +1,9 @@
 """`nodwyn models pull` as a program."""
 
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -49,3 +53,30 @@ def test_no_ollama_is_told(capfd: pytest.CaptureFixture[str], home: Path) -> Non
     assert run_command_line(["models", "pull", "small:1b"]) == 4
     assert "Start Ollama" in capfd.readouterr().err
     assert not (home / "config.toml").exists()
+
+
+def test_ctrl_c_stops_it_at_ollama_too(home: Path) -> None:
+    """TUI-6: what came stays there; the exit code says that it was interrupted."""
+    library = Library({"large:9b": (60_000_000,)}, pause=0.05)
+    with OllamaServer(installed=(), library=library) as server:
+        environment = {**os.environ, "OLLAMA_HOST": server.base_url, "NODWYN_HOME": str(home)}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nodwyn_tui", "models", "pull", "large:9b"],
+            env=environment,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stderr is not None
+        with process.stderr:
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 130
+        assert server.hung_up.wait(5)
+
+
+def test_the_small_local_model_is_listed_without_being_started(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """PRV-11: its figures are those of its weights."""
+    (home / "config.toml").write_text('[models.tiny]\nserver = "local"\nmodel = "tiny"\n')
+    assert run_command_line(["models", "list"]) == 0
+    assert "8,192 tokens (its weights)" in capfd.readouterr().out

@@ -35,7 +35,7 @@ class Entry(Record):
     or a divider's label; `preview` the first characters of the body, `size` its length in
     characters. `state` says where the entry stands in the window ('outside' never goes there).
     `body` is there for live entries and the latest ones; else it is fetched by id. `picture` is an
-    image's file.
+    image's file, named by its digest.
     """
 
     id: str

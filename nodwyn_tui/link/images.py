@@ -60,12 +60,15 @@ class AttachRefused(Record):
     reason: str = ""
 
 
+Why = Literal["missing", "changed", "no-vision", "other-host", "refused"]
+
+
 class WithheldImage(Record):
     """An image that the next request goes without, and why."""
 
     sha256: str
     name: str
-    why: Literal["missing", "changed", "no-vision", "other-host", "refused"]
+    why: Why
 
 
 class ImagesWithheld(Record):

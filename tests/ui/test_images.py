@@ -549,6 +549,13 @@ async def test_an_image_of_the_conversation_is_a_line_that_opens() -> None:
         at = next(n for n, row in enumerate(rows) if "[image: a[b].png 320" in row)
         assert "fix it." in rows[at - 1]
         assert "elided" in rows[at]
+        told = up.StatesChanged(ids=(picture.id,), state="in")
+        withheld = WithheldImage(sha256="login-page.png", name="a[b].png", why="no-vision")
+        on.backend.tell(told, ImagesWithheld(host="h", images=(withheld,)))
+        await until(on, pilot, "not sent: no images here")
+        on.backend.tell(ImagesWithheld(host="h"))
+        await settled(pilot)
+        assert "not sent" not in on.text()
         await press(pilot, "tab", "up", "enter")
         await until(on, pilot, "▀")
         assert "a[b].png 320" in on.text()

@@ -48,6 +48,7 @@ class Attaching(Stage):
                 self._refused(event)
             case ImagesWithheld():
                 self.standing.set_withheld(event)
+                self.transcript.withhold(event)
                 self.show_hints()
             case _:
                 assert_never(event)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.link.events import Body, CallStatus, Entry, EntryKind, EntryState
+from nodwyn_tui.link.images import Why
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.diffs import counts, diff_lines
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cells, cut, expand_tabs, spread, wrap
@@ -33,6 +34,14 @@ STATES: dict[EntryState, tuple[str, str]] = {
     "outside": ("outside", "not in the window: rewound, or never sent"),
 }
 """Where an entry stands if not in the window: the word beside it, and what that means."""
+WITHHELD: dict[Why, str] = {
+    "missing": "its file is gone",
+    "changed": "its file changed",
+    "no-vision": "no images here",
+    "other-host": "not confirmed",
+    "refused": "refused before",
+}
+"""Why the model that is asked now does not get an image, beside its entry."""
 _CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan": 40}
 """Lines of a closed entry; the rest is a keypress away."""
 _FAILURE_LINES = 3
@@ -42,8 +51,8 @@ _TIGHT = ("call", "thinking")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """All that decides how an entry looks besides the width. `before` is the kind of the entry
-    above it; `output` the latest line of a running call; `asking` what stands below a call that
-    waits.
+    above it; `output` the latest line of a running call; `withheld` why an image is; `asking` what
+    stands below a call that waits.
     """
 
     entry: Entry
@@ -51,6 +60,7 @@ class View:
     before: EntryKind | None = None
     is_open: bool = False
     output: str = ""
+    withheld: Why | None = None
     asking: Callable[[int], Iterable[Line]] | None = None
 
 
@@ -97,7 +107,10 @@ def _user(view: View, width: int) -> Iterator[Line]:
 
 def _image(view: View, width: int) -> Iterator[Line]:
     text = Span(f"[image: {one_line(view.entry.title)}]", "accent")
-    yield Line(spread([_PAD, text], _state(view.entry), width), INDENT)
+    state = _state(view.entry)
+    if view.withheld and not state:
+        state = (Span(f"not sent: {WITHHELD[view.withheld]}", "warning"),)
+    yield Line(spread([_PAD, text], state, width), INDENT)
 
 
 def _assistant(view: View, width: int) -> Iterator[Line]:

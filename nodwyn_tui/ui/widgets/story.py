@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import ImagesWithheld, Why
 from nodwyn_tui.ui.widgets.entries import View, can_open, estimate, lay_out
 from nodwyn_tui.ui.widgets.entry_list import Edge, EntryList, Splice
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cut
@@ -44,6 +45,8 @@ class Story:
         self.is_late = False
         """A page for the gap takes long, and the gap says so."""
         self._outputs: dict[str, str] = {}
+        self._withheld: dict[str, Why] = {}
+        """Images that the next request goes without, by digest."""
 
     def __len__(self) -> int:
         return len(self.entries) + len(self.live)
@@ -84,6 +87,7 @@ class Story:
             before=before,
             is_open=entry.id in self._opened,
             output=self._outputs.get(entry.id, ""),
+            withheld=self._withheld.get(_digest(entry)),
             asking=(lambda room: self._question(entry.id, asked, room)) if asked else None,
         )
         return lay_out(view, width)
@@ -120,6 +124,14 @@ class Story:
                 self._keep_body(entry_id, body)
                 ids = (entry_id,)
         return list(filter(None, map(self.entries.find, ids)))
+
+    def withhold(self, told: ImagesWithheld) -> list[int]:
+        """Which images are withheld now; the indexes of those that look different."""
+        before = self._withheld
+        self._withheld = {image.sha256: image.why for image in told.images}
+        changed = {digest for digest, _ in before.items() ^ self._withheld.items()}
+        held = map(self.entry_at, range(1, self.settled) if changed else ())
+        return [n for n, entry in enumerate(held, 1) if entry and _digest(entry) in changed]
 
     def ask(self, told: up.ApprovalAsked | up.ApprovalClosed) -> int | None:
         """A call waits now, or no longer; the index of its entry."""
@@ -212,6 +224,11 @@ class Story:
         return question_lines(
             asked, width, whole=entry_id in self._opened, place=place, armed=entry_id == self.armed
         )
+
+
+def _digest(entry: up.Entry) -> str:
+    """Of an image's entry; its file is named so."""
+    return entry.picture.replace("\\", "/").rpartition("/")[2]
 
 
 def _size(body: up.Body | None) -> int:

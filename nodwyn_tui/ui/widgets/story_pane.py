@@ -8,6 +8,7 @@ from typing import assert_never
 from textual.message import Message
 
 from nodwyn_tui.link import events as up
+from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.ui.widgets.entry_list import Edge
 from nodwyn_tui.ui.widgets.paging import Moved, Paging
 from nodwyn_tui.ui.widgets.selectable import SelectableRows
@@ -90,6 +91,10 @@ class StoryPane(SelectableRows):
                 self.show_questions(self.story.ask(told))
             case _:
                 assert_never(told)
+
+    def withhold(self, told: ImagesWithheld) -> None:
+        """Other images are withheld now."""
+        self._change(*self.story.withhold(told))
 
     def show(self) -> None:
         super().show()

@@ -91,6 +91,15 @@ async def paste(on: Stage, pilot: Pilot[object], text: str) -> None:
     await settled(pilot)
 
 
+async def until(on: Stage, pilot: Pilot[object], text: str, *, there: bool = True) -> None:
+    """Wait for a text on the screen, or for its end."""
+    for _ in range(100):
+        if (text in on.text()) is there:
+            return
+        await settled(pilot)
+    raise AssertionError(on.text())
+
+
 async def test_a_dropped_file_is_a_chip_and_goes_with_the_message() -> None:
     """IMG-1, IMG-2."""
     on = stage(images(SHOT))
@@ -103,7 +112,7 @@ async def test_a_dropped_file_is_a_chip_and_goes_with_the_message() -> None:
         await until(on, pilot, CHIP)
         await press(pilot, *"it", "enter")
         assert on.backend.of(commands.Send) == [commands.Send(text="see it", images=(SHOT.sha256,))]
-        assert CHIP not in on.text()
+        await until(on, pilot, CHIP, there=False)
 
 
 async def test_images_alone_are_a_message() -> None:
@@ -111,8 +120,8 @@ async def test_images_alone_are_a_message() -> None:
     async with on.app.run_test(size=(120, 24)) as pilot:
         await settled(pilot)
         await paste(on, pilot, "/a/shot.png /a/b.png /a/shot.png")
-        assert "shot.png is attached already" in on.text()
-        assert "[image 2: b.png" in on.text()
+        await until(on, pilot, "shot.png is attached already")
+        await until(on, pilot, "[image 2: b.png")
         await press(pilot, "enter")
         [sent] = on.backend.of(commands.Send)
         assert sent == commands.Send(text="", images=(SHOT.sha256, "digest of b.png"))
@@ -157,7 +166,7 @@ async def test_a_slow_answer_is_waited_for_visibly_and_enter_waits_with_it() -> 
         assert "looks at" not in on.text()
         await asyncio.sleep(0.12)
         await settled(pilot)
-        assert "looks at /home/me/shot.png…" in on.text()
+        await until(on, pilot, "looks at /home/me/shot.png…")
         assert on.backend.of(commands.Send) == []
         on.backend.tell(ImageAttached(text="/home/me/shot.png", image=SHOT))
         await settled(pilot)
@@ -187,7 +196,7 @@ async def test_a_reason_is_told_and_the_text_kept() -> None:
         await press(pilot, *"see ")
         await paste(on, pilot, "/a/shot.png")
         assert on.screen.prompt.text == "see /a/shot.png"
-        assert "cut short" in on.text()
+        await until(on, pilot, "cut short")
 
 
 @pytest.mark.parametrize("way", ["paste", "key", "command"])
@@ -201,7 +210,7 @@ async def test_the_clipboard_is_asked(way: str) -> None:
         else:
             await press(pilot, *({"key": ("ctrl+v",), "command": (*"/image", "enter")}[way]))
         assert on.backend.of(Attach) == [Attach(text="", sure=True)]
-        assert "[image 1: clipboard image" in on.text()
+        await until(on, pilot, "[image 1: clipboard image")
         assert on.screen.prompt.text == ""
 
 
@@ -210,7 +219,7 @@ async def test_what_was_cut_here_is_pasted_where_the_clipboard_has_no_image() ->
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
         await press(pilot, "ctrl+v")
-        assert "the clipboard holds no image" in on.text()
+        await until(on, pilot, "the clipboard holds no image")
         await press(pilot, *"word", "ctrl+x", "x", "ctrl+v")
         assert on.screen.prompt.text == "xword"
 
@@ -222,7 +231,7 @@ async def test_the_command_keeps_what_was_typed_if_it_fails() -> None:
         await press(pilot, *"/image shto.png", "enter")
         assert on.backend.of(Attach) == [Attach(text="shto.png", sure=True)]
         assert on.screen.prompt.text == "/image shto.png"
-        assert "there is no file shto.png" in on.text()
+        await until(on, pilot, "there is no file shto.png")
         on.backend.answers[Attach] = images(SHOT)
         await press(pilot, "enter")
         assert on.screen.prompt.text == ""
@@ -240,11 +249,11 @@ async def test_the_path_after_the_command_completes(tmp_path: Path) -> None:
         await settled(pilot)
         await press(pilot, *"/image p")
         await until(on, pilot, "/image pics/")
-        assert "/image plan.PNG" in on.text()
+        await until(on, pilot, "/image plan.PNG")
         await press(pilot, "enter")
         await until(on, pilot, "/image pics/my shot.png")
         assert on.backend.of(Attach) == [], "a folder is no image"
-        assert "notes" not in on.text()
+        await until(on, pilot, "notes", there=False)
         await press(pilot, "tab", "enter")
         assert on.backend.of(Attach) == [Attach(text="pics/my shot.png", sure=True)]
 
@@ -272,11 +281,11 @@ async def test_chips_are_removed_by_keys() -> None:
         await settled(pilot)
         await paste(on, pilot, "/a /b /c")
         await press(pilot, "x", "left", "backspace")
-        assert "[image 3: c.png" in on.text(), "the first only marks it"
+        await until(on, pilot, "[image 3: c.png")
         await press(pilot, "backspace")
-        assert "c.png" not in on.text()
+        await until(on, pilot, "c.png", there=False)
         await press(pilot, "left", "delete")
-        assert "[image 1: b.png" in on.text()
+        await until(on, pilot, "[image 1: b.png")
         await press(pilot, "right", "y")
         assert on.screen.prompt.text == "yx"
         await press(pilot, "left", "left", "z")
@@ -367,7 +376,7 @@ async def test_what_was_done_to_an_image_is_told() -> None:
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
         await paste(on, pilot, "/a/shot.png")
-        assert "shot.png: scaled down from 4000x3000" in on.text()
+        await until(on, pilot, "shot.png: scaled down from 4000x3000")
 
 
 async def test_names_from_outside_are_text() -> None:
@@ -376,7 +385,7 @@ async def test_names_from_outside_are_text() -> None:
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
         await paste(on, pilot, "/a/shot.png")
-        assert "[image 1: a[b]⏎日本.png 1280\u00d7720" in on.text()
+        await until(on, pilot, "[image 1: a[b]⏎日本.png 1280\u00d7720")
 
 
 async def test_many_images_take_three_rows() -> None:
@@ -385,10 +394,10 @@ async def test_many_images_take_three_rows() -> None:
     async with on.app.run_test(size=(80, 24)) as pilot:
         await settled(pilot)
         await paste(on, pilot, "/a")
+        await until(on, pilot, "… 9 more")
         assert on.text().count("[image ") == 3
-        assert "… 9 more" in on.text()
         await press(pilot, "left")
-        assert "[image 12: picture-11.png" in on.text()
+        await until(on, pilot, "[image 12: picture-11.png")
 
 
 async def test_withheld_images_stand_there_and_one_key_confirms_them() -> None:
@@ -403,15 +412,16 @@ async def test_withheld_images_stand_there_and_one_key_confirms_them() -> None:
     on = stage(unanswered, OPENED, withheld)
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
+        await until(on, pilot, "F4 confirm images")
+        await until(on, pilot, "b.png not sent")
         told = " ".join(on.text().split())
         assert "a.png not sent: not confirmed for api.example.net, F4 confirms" in told
         assert "b.png not sent: gone from the session's store" in told
-        assert "F4 confirm images" in on.text()
         await press(pilot, "f4")
         assert on.backend.of(ConfirmImages) == [ConfirmImages()]
         on.backend.tell(ImagesWithheld(host="api.example.net"))
         await settled(pilot)
-        assert "a.png" not in on.text()
+        await until(on, pilot, "a.png", there=False)
         await press(pilot, "f4")
         assert len(on.backend.of(ConfirmImages)) == 1
 
@@ -421,14 +431,6 @@ def picture_file(folder: Path, size: tuple[int, int] = (64, 32)) -> Attached:
     image.paste((0, 0, 255, 255), (0, size[1] // 2, size[0], size[1]))
     image.save(folder / "shot.png")
     return attached(width=size[0], height=size[1], path=str(folder / "shot.png"))
-
-
-async def until(on: Stage, pilot: Pilot[object], text: str) -> None:
-    for _ in range(100):
-        if text in on.text():
-            return
-        await settled(pilot)
-    raise AssertionError(on.text())
 
 
 async def test_a_roomy_screen_shows_a_preview(tmp_path: Path) -> None:
@@ -441,11 +443,11 @@ async def test_a_roomy_screen_shows_a_preview(tmp_path: Path) -> None:
         assert on.text().count("▀" * 24) == 6
         await pilot.resize_terminal(100, 24)
         await settled(pilot)
-        assert "▀" not in on.text()
+        await until(on, pilot, "▀", there=False)
         await pilot.resize_terminal(100, 32)
         await until(on, pilot, "▀" * 24)
         await press(pilot, "backspace", "backspace")
-        assert "▀" not in on.text()
+        await until(on, pilot, "▀", there=False)
 
 
 @pytest.mark.parametrize("key", ["enter", "space"])
@@ -482,8 +484,8 @@ async def test_without_colour_there_is_no_picture(tmp_path: Path) -> None:
         await paste(on, pilot, "/a/shot.png")
         await press(pilot, "left", "enter")
         await settled(pilot, 0.2)
-        assert "▀" not in on.text()
-        assert str(tmp_path)[:20] in on.text()
+        await until(on, pilot, "▀", there=False)
+        await until(on, pilot, str(tmp_path)[:20])
         assert on.app.screen is on.screen
 
 
@@ -545,6 +547,7 @@ async def test_an_image_of_the_conversation_is_a_line_that_opens() -> None:
     on = stage(unanswered, OPENED, up.EntriesLoaded(entries=entries, done=True))
     async with on.app.run_test(size=(100, 24)) as pilot:
         await settled(pilot)
+        await until(on, pilot, "[image: a[b].png 320")
         rows = on.text().split("\n")
         at = next(n for n, row in enumerate(rows) if "[image: a[b].png 320" in row)
         assert "fix it." in rows[at - 1]
@@ -555,9 +558,9 @@ async def test_an_image_of_the_conversation_is_a_line_that_opens() -> None:
         await until(on, pilot, "not sent: no images here")
         on.backend.tell(ImagesWithheld(host="h"))
         await settled(pilot)
-        assert "not sent" not in on.text()
+        await until(on, pilot, "not sent", there=False)
         await press(pilot, "tab", "up", "enter")
         await until(on, pilot, "▀")
-        assert "a[b].png 320" in on.text()
+        await until(on, pilot, "a[b].png 320")
         await press(pilot, "escape")
         assert on.app.screen is on.screen

@@ -253,6 +253,25 @@ async def test_a_refused_save_keeps_the_changes() -> None:
         assert len(at.values) == 1
 
 
+async def test_what_is_changed_while_it_is_saved_stays_a_change() -> None:
+    async with opened() as at:
+        saving = at.stage.backend.answers.pop(sets.SaveSettings)
+        images, marks = ("models", "local", "images"), ("models", "local", "cache_control")
+        await at.to(*images)
+        await at.press("enter", "s")
+        await at.to(*marks)
+        await at.press("right")
+        [asked] = at.stage.backend.of(sets.SaveSettings)
+        at.stage.backend.tell(*saving(asked))
+        text = await at.press()
+        assert at.values == {marks: "1h"}
+        assert "1 not saved" in text
+        at.stage.backend.answers[sets.SaveSettings] = saving
+        await at.press("s")
+        assert at.values == {}
+        assert at.file.saves[-1].version == "1'"
+
+
 async def test_an_editors_save_meanwhile_is_decided_by_row() -> None:
     """What only one side touched is not asked about; the last answer saves."""
     async with opened((120, 36)) as at:

@@ -22,6 +22,7 @@ _NAMES = {
     "pageup": "PageUp",
     "pagedown": "PageDown",
     "tab": "Tab",
+    "space": "Space",
     "up": "↑",
     "down": "↓",
     "left": "←",
@@ -51,7 +52,7 @@ class KeyHelp(Sheet):
 def key_name(key: str) -> str:
     """A key as it is written: `ctrl+j` is `Ctrl+J`."""
     *held, last = key.split("+")
-    name = _NAMES.get(last) or (last.upper() if held or last[0] == "f" else format_key(last))
+    name = _NAMES.get(last) or (last.upper() if held or last[1:].isdigit() else format_key(last))
     return "+".join([*(word.capitalize() for word in held), name])
 
 

@@ -3,16 +3,15 @@
 It is imported when it is opened for the first time (PERF-1); nothing else may import it.
 """
 
-from typing import ClassVar, assert_never
+from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 
-from nodwyn_tui.link import settings as up
 from nodwyn_tui.ui.screens.help import KeyHelp
 from nodwyn_tui.ui.screens.question import Question, Reply
-from nodwyn_tui.ui.screens.settings_models import SettingsModels
-from nodwyn_tui.ui.screens.settings_stage import ADDING, THEME
+from nodwyn_tui.ui.screens.settings_saving import SettingsSaving
+from nodwyn_tui.ui.screens.settings_stage import ADDING
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.field import Field
 from nodwyn_tui.ui.widgets.footer import Hint
@@ -23,7 +22,7 @@ from nodwyn_tui.ui.widgets.notices import NoticeBar
 from nodwyn_tui.ui.widgets.visible import one_line
 
 
-class SettingsScreen(SettingsModels, inherit_bindings=False):
+class SettingsScreen(SettingsSaving, inherit_bindings=False):
     """Every key of it is a binding; its help lists them from there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -56,29 +55,6 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         Binding("f2", "details", "more about the latest remark"),
         Binding("escape,ctrl+c", "back", "back; at last out of the settings"),
     ]
-
-    _saving = False
-    _leaves = False
-    """Once all is saved."""
-
-    def take(self, event: up.SettingsEvent) -> None:
-        """What the worker answers."""
-        match event:
-            case up.SettingsShown():
-                self._shown(event)
-            case up.SettingsSaved():
-                self._saved(event)
-            case up.SettingsRefused(reason=reason):
-                self._saving = self._leaves = False
-                self.tell("error", f"nothing was saved: {reason}")
-            case up.TrialPriced() | up.TrialStep() | up.TrialEnded():
-                self.tried(event)
-            case up.ServerModelsListed():
-                self.listed(event)
-            case up.CredentialKept():
-                self.kept(event)
-            case _:
-                assert_never(event)
 
     def hints(self) -> list[Hint]:
         """The keys that matter now, what matters most first."""
@@ -189,22 +165,6 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         self.looking, self.at_rows = True, False
         self.draw()
 
-    def action_save(self) -> None:
-        """Save all changes."""
-        if not len(self.changes):
-            self.tell("info", "nothing to save: your file says all of it already")
-        elif conflicts := self.changes.conflicts:
-            self._leaves = False
-            self.to_row(next(iter(conflicts)))
-            self.tell("warning", "an editor saved another value here: m keeps yours, u uses it")
-        elif wrong := [row for row in self._changed() if row.problem]:
-            self._leaves = False
-            self.to_row(wrong[0].path)
-            self.tell("error", f"not saved yet: {wrong[0].label}: {wrong[0].problem}")
-        elif not self._saving:
-            self._saving = True
-            self.tell_worker(self.changes.saving())
-
     def action_reload(self) -> None:
         """Read the file again."""
         self.notices.clear()
@@ -240,43 +200,7 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         elif not len(self.changes):
             self.dismiss("")
         else:
-            self.app.push_screen(Question("Not saved", self._unsaved(), _LEAVING), self._leaving)
-
-    def decided(self) -> None:
-        """Once the last conflict is, what was being saved is."""
-        super().decided()
-        if not self.changes.conflicts and len(self.changes):
-            self.action_save()
-
-    def lost(self) -> None:
-        """The worker is gone: what it was doing is over."""
-        self._saving = self._leaves = False
-        super().lost()
-
-    def found_again(self) -> None:
-        """Another worker is there, or another session."""
-        self.notices.clear()
-        self.ask()
-
-    def _shown(self, event: up.SettingsShown) -> None:
-        self.picture = event
-        self.changes.told(event)
-        self.draw()
-        if self._saving and self.changes.conflicts:
-            self._saving = self._leaves = False
-            self.action_save()
-
-    def _saved(self, event: up.SettingsSaved) -> None:
-        self._saving = False
-        self.changes.saved()
-        noun = "change" if event.count == 1 else "changes"
-        text = "; ".join((f"saved {event.count} {noun}", *event.later))
-        if self._leaves:
-            self.dismiss(text)
-            return
-        self.tell("info", text, "\n".join(event.later))
-        self.draw()
-        self.ask()
+            self.app.push_screen(Question("Not saved", self.unsaved(), _LEAVING), self.left)
 
     def _look_on(self, event: events.Key) -> bool:
         """A key while one looks for a setting; whether it was one for that."""
@@ -300,24 +224,6 @@ class SettingsScreen(SettingsModels, inherit_bindings=False):
         if self.searches:
             self.looking = True
         self.touch()
-
-    def _changed(self) -> list[up.Setting]:
-        rows = (row for group in self.groups for row in group.rows)
-        return [row for row in rows if row.path in self.changes.values]
-
-    def _unsaved(self) -> str:
-        count = (self.picture.unsaved if self.picture else 0) or len(self.changes)
-        return "1 change is not saved." if count == 1 else f"{count} changes are not saved."
-
-    def _leaving(self, reply: str | None) -> None:
-        if reply == "s":
-            self._leaves = True
-            self.action_save()
-        elif reply == "t":
-            theme = self.changes.in_file(THEME)
-            self.changes.throw_away()
-            self.wear(theme or "")
-            self.dismiss("")
 
 
 _OWN = ("file", "changed")

@@ -29,6 +29,7 @@ from nodwyn_tui.ui.widgets.setting_pages import (
     pages_of,
 )
 from nodwyn_tui.ui.widgets.setting_rows import AboutSetting, Heading, SettingRow, column_of
+from nodwyn_tui.ui.widgets.setting_search import found
 from nodwyn_tui.ui.widgets.too_small import LEAST, TooSmall
 
 Level = Literal["info", "warning", "error"]
@@ -237,8 +238,8 @@ class SettingsStage(Screen[str]):
     def _draw_head(self) -> None:
         problems = self.picture.problems if self.picture else ()
         if self.searches:
-            found = sum(1 for each in self.rows.listed if each.marks)
-            self.head.look(self.query_field, found, typing=self.looking)
+            count = sum(1 for each in self.rows.listed if each.marks)
+            self.head.look(self.query_field, count, typing=self.looking)
             return
         group = self.group
         if group is not None:
@@ -254,18 +255,11 @@ class SettingsStage(Screen[str]):
 
     def _found(self) -> Iterator[Listed]:
         """The rows that hold every word that is looked for, under their pages' titles."""
-        words = self.query_field.text.lower().split()
-        found = [
-            (group, sorted(filter(_holding(group, words), group.rows), key=_by_name(words)))
-            for group in self.groups
-        ]
-        column = column_of(row for _, rows in found for row in rows)
-        first = True
-        for group, rows in found:
-            if rows:
-                yield Heading(group.title or group.name, blank=not first)
-                yield from (self._row(row, column) for row in rows)
-                first = False
+        found_in = list(found(self.groups, self.query_field.text))
+        column = column_of(row for _, rows in found_in for row in rows)
+        for n, (group, rows) in enumerate(found_in):
+            yield Heading(group.title or group.name, blank=n > 0)
+            yield from (self._row(row, column) for row in rows)
 
     def _row(self, row: Setting, column: int, field: Field | None = None) -> SettingRow:
         return SettingRow(
@@ -288,23 +282,3 @@ class SettingsStage(Screen[str]):
         """Use a theme, if there is one of that name."""
         if theme in self.app.available_themes and theme != self.app.theme:
             self.app.theme = theme
-
-
-def _holding(group: SettingsGroup, words: list[str]) -> Callable[[Setting], bool]:
-    """Whether a row has every word anywhere."""
-
-    def holds(row: Setting) -> bool:
-        text = " ".join((group.title, group.name, row.label, row.help, ".".join(row.path))).lower()
-        return bool(words) and all(word in text for word in words)
-
-    return holds
-
-
-def _by_name(words: list[str]) -> Callable[[Setting], bool]:
-    """Rows that have the words in their names before those whose help has them."""
-
-    def only_in_help(row: Setting) -> bool:
-        name = f"{row.label} {'.'.join(row.path)}".lower()
-        return not all(word in name for word in words)
-
-    return only_in_help

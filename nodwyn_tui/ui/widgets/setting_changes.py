@@ -35,6 +35,8 @@ class Changes:
         self._version = ""
         self._newest = ""
         """The version that the conflicts are about."""
+        self._sent: Values = {}
+        """What is being saved."""
         self._undo: list[Values] = []
         self._redo: list[Values] = []
 
@@ -82,6 +84,7 @@ class Changes:
                 path: used.get(mark) for mark, path in MARKED.items() if path not in rows
             }
         self._newest = event.version
+        self._file |= {path: row for path, row in rows.items() if row.origin != "changed"}
         for path, row in rows.items():
             if row.theirs is not None and path in self.values:
                 self.conflicts[path] = row.theirs
@@ -105,14 +108,17 @@ class Changes:
             self._become({key: value for key, value in self.values.items() if key != path})
             self._decided()
 
-    def saved(self) -> None:
-        """All of it is in the file. Undo turns it back, as changes to be saved."""
+    def saved(self, version: str) -> None:
+        """What was sent is in the file; what was changed since then is not. Undo turns back what
+        was saved, as changes to be saved.
+        """
         files = {path: _in_file(row) for path, row in self._file.items()} | self._leading
-        known = all(path in files for path in self.values)
-        back = {path: files[path] for path in self.values} if known else {}
-        self.values = {}
-        self.conflicts = {}
-        self._undo, self._redo = [back] if back else [], []
+        known = all(path in files for path in self._sent)
+        back = {path: files[path] for path in self._sent} if known else {}
+        sent, self._sent = self._sent, {}
+        self.values = {p: v for p, v in self.values.items() if p not in sent or sent[p] != v}
+        self.conflicts, self._version = {}, version
+        self._undo, self._redo = [back] if back and not self.values else [], []
 
     def throw_away(self) -> None:
         """Nothing is changed."""
@@ -130,6 +136,7 @@ class Changes:
 
     def saving(self) -> SaveSettings:
         """Ask for all of it to be written."""
+        self._sent = self.values
         return SaveSettings(changes=_changes(self.values), version=self._version)
 
     def _decided(self) -> None:

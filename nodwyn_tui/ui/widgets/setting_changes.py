@@ -84,7 +84,9 @@ class Changes:
                 path: used.get(mark) for mark, path in MARKED.items() if path not in rows
             }
         self._newest = event.version
-        self._file |= {path: row for path, row in rows.items() if row.origin != "changed"}
+        for path in self._file.keys() & rows.keys():  # a new entry's rows are not the file's
+            if rows[path].origin != "changed":
+                self._file[path] = rows[path]
         for path, row in rows.items():
             if row.theirs is not None and path in self.values:
                 self.conflicts[path] = row.theirs

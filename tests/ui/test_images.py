@@ -359,6 +359,19 @@ async def test_a_dead_worker_loses_neither_images_nor_what_was_asked() -> None:
         await until(on, pilot, CHIP)
 
 
+async def test_another_session_does_not_keep_what_was_asked_of_the_one_before() -> None:
+    on = stage(unanswered)
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        await paste(on, pilot, "/etc/hosts")
+        await press(pilot, "enter")
+        on.backend.tell(replace(OPENED, session="20250102-030405-cd34"))
+        await settled(pilot)
+        assert on.screen.prompt.text == "/etc/hosts"
+        await press(pilot, "enter")
+        assert on.backend.of(commands.Send) == [commands.Send(text="/etc/hosts")]
+
+
 async def test_a_command_leaves_the_images_where_they_are() -> None:
     on = stage(images(SHOT))
     async with on.app.run_test(size=(100, 24)) as pilot:

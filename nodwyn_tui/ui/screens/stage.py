@@ -290,6 +290,8 @@ class Stage(Screen[None]):
             self.tell("warning", f"{count} {noun} in the configuration", found)
 
     def _opened(self, opened: up.Opened) -> None:
+        if self.header.opened is not None:
+            self.prompt.forget_asked()  # whoever was asked is gone with the session before
         self.header.opened = opened
         self.header.redraw()
         self.transcript.begin(Opening(opened))

@@ -10,11 +10,13 @@ from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.bodies import text_of
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.growth import FAILED
+from nodwyn_tui.agent.words import attached, images_behind
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
 from nodwyn_tui.window import handover
 from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
+from nodwyn_tui.window.carrying import TASK
 from nodwyn_tui.window.handover import Handover
 from nodwyn_tui.window.own_note import own_handover
 
@@ -175,13 +177,30 @@ class Compaction:
 
     def _batch(self, made: Handover) -> tuple[ev.Event, ...]:
         conversation = self._conversation
-        return handover.batch(
+        ctx = conversation.log.next_seq
+        rows = handover.batch(
             made,
             conversation.carrying.now,
             conversation.recipe,
-            ctx=conversation.log.next_seq,
+            ctx=ctx,
             parent=conversation.place,
         )
+        return self._with_images(rows, ctx)
+
+    def _with_images(self, rows: Sequence[ev.Event], ctx: int) -> tuple[ev.Event, ...]:
+        """The rows with the images of the request that goes on, behind its quotation (C44): the
+        latest ones, as many as leave room to work in.
+        """
+        talk, carried = self._conversation, self._conversation.carrying.now
+        at = next((n for n, row in enumerate(rows, 1) if getattr(row, "why", "") == TASK), 0)
+        found = [image for asked in carried.asked for image in images_behind(talk.event, asked.seq)]
+        images = [replace(attached(image), ctx=ctx) for image in found] if at else []
+        while images:
+            whole = (*rows[:at], *images, *rows[at:])
+            if talk.window(ORDINARY, *whole).estimate <= talk.recipe.window.low_water:
+                return whole
+            images.pop(0)
+        return tuple(rows)
 
 
 def _note_of(reply: ev.LlmResponse) -> Handover:

@@ -9,7 +9,7 @@ from typing import Literal, TypeGuard
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.waiting import Give
-from nodwyn_tui.agent.words import image_of
+from nodwyn_tui.agent.words import images_behind
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.domain.price import MILLION, Price
@@ -106,15 +106,8 @@ class Editing:
         if message is None:
             raise UsageError(NO_MESSAGE if not entry_id else OUTSIDE)
         self._conversation.append(ev.WindowRewind(to=message.seq, why="edit"), must=True)
-        images = self._give(self._images_of(message))
+        images = self._give(images_behind(self._conversation.event, message.seq))
         self._emit(up.Returned(text=message.text, why="rewound", images=images))
-
-    def _images_of(self, message: ev.UserMessage) -> Iterator[ev.QueuedImage]:
-        """The images of a message: they follow it in the log."""
-        seq = message.seq + 1
-        while isinstance(image := self._conversation.event(seq), ev.AttachImage):
-            yield image_of(image)
-            seq += 1
 
     def messages(self) -> up.MessagesListed:
         """What can be rewound to."""

@@ -1,6 +1,6 @@
 """What the person says at once: a text, and the images that go with it (IMG-1)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from nodwyn_tui.domain import events as ev
@@ -53,6 +53,12 @@ def attached(image: ev.QueuedImage) -> ev.AttachImage:
         host=image.host,
         line=LINE.format(name=image.name, width=image.width, height=image.height),
     )
+
+
+def images_behind(line: Callable[[int], ev.Event | None], seq: int) -> Iterator[ev.QueuedImage]:
+    """The images of the message at `seq`: their lines follow it. `line` gives a line of the log."""
+    while isinstance(event := line(seq := seq + 1), ev.AttachImage):
+        yield image_of(event)
 
 
 def image_of(event: ev.AttachImage) -> ev.QueuedImage:

@@ -25,7 +25,7 @@ from tests.fakes.chat_server import ChatServer
 from tests.fakes.images import images_in
 from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.responses_server import ResponsesServer
-from tests.fakes.script import error, say
+from tests.fakes.script import call, error, say
 from tests.fakes.server import FakeServer
 
 SEES = ("completion", "tools", "vision")
@@ -354,4 +354,32 @@ async def test_many_pictures_are_within_the_smaller_limit(rig: Rig, tmp_path: Pa
         assert {(image.width, image.height) for image in images} == {(2_000, 833)}
         assert (await ask_with(rig, "x", *images)).why == "done"
         assert len(carried(server)) == 25
+    assert server.violations == []
+
+
+async def test_an_unanswered_requests_images_go_along_with_a_compaction(
+    rig: Rig, tmp_path: Path
+) -> None:
+    """C44, AGT-16: the window begins anew in mid-turn, and the model still sees what it was asked
+    about; an answered one's images stay behind.
+    """
+
+    def script(body: Any) -> Any:
+        last = str(body["messages"][-1].get("content"))
+        if "handover" in last.lower():
+            return say("The note.")
+        if len(server.bodies) <= 1:
+            return say("seen the old one")
+        total = len(rig.of(ev.ToolResult))
+        return call("fs-read", {"path": "long.txt"}) if total < 6 else say("done")
+
+    with chat(script, repeat=True) as server:
+        rig.configure(server, context=10_000, max_output=1_000, strategy="compact")
+        (rig.workspace / "long.txt").write_text("filler words\n" * 400)
+        await rig.open()
+        old, new = await attach(rig, shot(tmp_path, "a.png"), shot(tmp_path, "bb.png"))
+        await ask_with(rig, "old", old)
+        assert (await ask_with(rig, "read, then look", new)).why == "done"
+        assert rig.of(ev.ContextOpen), "it compacted"
+        assert carried(server) == [new.sha256]
     assert server.violations == []

@@ -145,8 +145,10 @@ class Asker:
     async def _look(self) -> None:
         """Settles which images the next request carries, and tells where that changed."""
         conversation, window = self._conversation, self._conversation.window()
-        hidden = (window.elided - set(window.newly)) | window.dropped
-        await conversation.sight.look(self.target, hidden, conversation.since)
+        newly = set(window.newly)  # a trim that is due may turn out not to be needed
+        shown = {entry.seq for entry in window.entries} | newly
+        hidden = (window.elided - newly) | window.dropped
+        await conversation.sight.look(self.target, shown - hidden)
         if news := conversation.sight.news(self.target):
             self._emit(news)
 

@@ -182,11 +182,6 @@ class Conversation:
         return self._rolling.place.ctx
 
     @property
-    def since(self) -> int:
-        """The line that the window starts at."""
-        return self._rolling.place.since
-
-    @property
     def freshness(self) -> Freshness:
         """Which rows of fresh context the window holds."""
         return self._rolling.freshness

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.errors import StoreError
 from nodwyn_tui.link.images import ImagesWithheld, WithheldImage
 from nodwyn_tui.providers.image_limits import too_many
 from nodwyn_tui.store.images import Gone, ImageFiles
@@ -21,13 +22,13 @@ Why = Gone | Literal["no-vision", "other-host", "refused"]
 
 @dataclass(slots=True)
 class _Seen:
-    """An image of the conversation: the line that bears it, its name, the bytes of its file where
-    the log says so, and the hosts that it may go to.
+    """An image of the conversation: its name, the bytes of its file where the log says so, the
+    lines that bear it, and the hosts that it may go to.
     """
 
-    seq: int
     name: str
     size: int | None
+    lines: set[int] = field(default_factory=set)
     hosts: set[str] = field(default_factory=set)
 
 
@@ -66,18 +67,18 @@ class Sight:
         """Takes the next event of the log."""
         match event:
             case ev.AttachImage():
-                seen = _Seen(event.seq, event.name, event.bytes)
-                seen.hosts |= {event.host, *self._hosts(event.sha256)}
-                self._seen[event.sha256] = seen
+                seen = self._seen.setdefault(event.sha256, _Seen(event.name, event.bytes))
+                seen.name, seen.size = event.name, event.bytes
+                seen.lines.add(event.seq)
+                seen.hosts.add(event.host)
                 for refused in self._refused.values():  # attached anew, it is tried anew
                     refused.discard(event.sha256)
             case ev.AttachConfirm() if event.sha256 in self._seen:
                 self._seen[event.sha256].hosts.add(event.host)
             case ev.ToolResult():
                 for image in event.images:
-                    name = f"of {event.name}"
-                    seen = self._seen.setdefault(image.sha256, _Seen(event.seq, name, None))
-                    seen.seq = event.seq
+                    seen = self._seen.setdefault(image.sha256, _Seen(f"of {event.name}", None))
+                    seen.lines.add(event.seq)
             case ev.LlmRequest():
                 self._asked[event.seq] = _Asked.of(event)
             case ev.LlmResponse():
@@ -97,15 +98,11 @@ class Sight:
             self._taken.setdefault(asked.origin, set()).update(self._seen.keys() - gone)
             self._refused.setdefault(asked.origin, set()).update(asked.refused)
 
-    async def look(self, target: Target, hidden: Collection[int], since: int) -> None:
-        """Reads what the next request may carry, and settles `withheld`. Lines in `hidden` and
-        those before `since` stand in no window.
+    async def look(self, target: Target, shown: Collection[int]) -> None:
+        """Reads what the next request may carry, which is of the lines `shown`, and settles
+        `withheld`.
         """
-        wanted = {
-            sha: seen.size
-            for sha, seen in self._seen.items()
-            if seen.seq >= since and seen.seq not in hidden
-        }
+        wanted = {sha: seen.size for sha, seen in self._seen.items() if seen.lines & set(shown)}
         sent = [sha for sha in wanted if self._reason(sha, target) in {None, *self._gone.values()}]
         asked = {sha: wanted[sha] for sha in sent}
         found = await asyncio.to_thread(self._read, asked) if asked else {}
@@ -120,7 +117,7 @@ class Sight:
     def _settle(self, target: Target, wanted: Collection[str]) -> None:
         why = {sha: self._reason(sha, target) for sha in self._seen if sha in wanted}
         carried = [sha for sha, reason in why.items() if reason is None]
-        carried.sort(key=lambda sha: self._seen[sha].seq)
+        carried.sort(key=lambda sha: max(self._seen[sha].lines))
         sizes = [len(self._held.get(sha, b"")) for sha in carried]
         for sha in carried[: too_many(target.ref.provider, sizes)]:
             why[sha] = "refused"
@@ -144,8 +141,13 @@ class Sight:
         return {sha: self._files.read(sha, size) for sha, size in wanted.items()}
 
     def pixels(self, digest: str) -> bytes:
-        """The file of an image that the next request carries."""
-        return self._held[digest]
+        """The file of an image that the next request carries. Raises `StoreError` where it went
+        since it was looked at.
+        """
+        data = self._held.get(digest) or self._files.read(digest)
+        if not isinstance(data, bytes):
+            raise StoreError(f"an image went while it was sent ({data}): send the message again")
+        return data
 
     def names(self, digests: Collection[str]) -> str:
         """What images are called, for the person."""

@@ -2,6 +2,8 @@
 
 import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from tests.agent.shots import answer, shot
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.server import FakeServer
 
+ROOT = Path(__file__).parents[2]
 CASES = Path(__file__).parents[1] / "cases" / "files"
 
 
@@ -174,3 +177,10 @@ async def test_without_a_session_there_is_an_answer_too(rig: Rig) -> None:
     assert await refused(rig, "some text") == ""
     assert "no model is chosen" in await refused(rig, "a.png", sure=True)
     assert not rig.told(up.Failed)
+
+
+def test_pillow_waits_for_the_first_image() -> None:
+    """PERF-1: a worker starts without it."""
+    probe = "import sys, nodwyn_tui.wiring; sys.exit('PIL' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", probe], cwd=ROOT, check=False, timeout=60)
+    assert done.returncode == 0

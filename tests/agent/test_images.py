@@ -383,3 +383,26 @@ async def test_an_unanswered_requests_images_go_along_with_a_compaction(
         assert rig.of(ev.ContextOpen), "it compacted"
         assert carried(server) == [new.sha256]
     assert server.violations == []
+
+
+async def test_an_image_in_two_messages_waits_for_a_word_in_both(
+    rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """IMG-6: also where the later message was rewound."""
+    monkeypatch.setattr("nodwyn_tui.agent.sight.is_loopback", lambda host: host == "127.0.0.1")
+    with (
+        chat(say("one"), say("two")) as here,
+        chat(say("three"), host="127.0.0.2") as there,
+    ):
+        rig.configure(here, there)
+        await rig.open()
+        (image,) = await attach(rig, shot(tmp_path, "a.png"))
+        await ask_with(rig, "x", image)
+        await ask_with(rig, "y", image)
+        rig.tell(commands.EditWindow(entry_id="", action="rewind"))
+        await rig.until(up.Returned)
+        rig.tell(commands.SwitchModel(model="m2"))
+        await rig.until(up.ModelChanged)
+        await rig.ask("z")
+        assert carried(there) == []
+        assert "[image not sent: other-host]" in there.bodies[0].content.decode()

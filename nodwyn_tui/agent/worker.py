@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nodwyn_tui.agent.ending import failure_kind
+from nodwyn_tui.agent.finding import FileFinder
 from nodwyn_tui.agent.first_run import FirstRun
 from nodwyn_tui.agent.greeting import greet
 from nodwyn_tui.agent.opening import Household, Opener
@@ -50,6 +51,7 @@ class Worker:
         self._listing: asyncio.Task[None] | None = None
         self._draft_failed = False
         self._settings: SettingsDesk | None = None
+        self._files = FileFinder(Path(), back.emit)
 
     async def serve(self) -> None:
         """Takes commands until `Close`, until the front is gone or no session can be opened."""
@@ -110,7 +112,7 @@ class Worker:
                 await self._switch(command.model)
             case commands.ListModels():
                 self._list_models()
-            case commands.SaveDraft() | Attach():
+            case commands.SaveDraft() | commands.FindFiles() | Attach():
                 self._of_the_prompt(command)
             case (
                 setup.FindWays()
@@ -215,6 +217,8 @@ class Worker:
         if previous is not None:
             await previous.close()
         self._opened = replace(found.command, resume="")
+        await self._files.close()
+        self._files = FileFinder(Path(self._opened.workspace), self._back.emit)
         self._reader = greet(found, self._home, self._back.emit)
         if self._reader is not None:
             self._closing.callback(self._reader.close)
@@ -262,12 +266,15 @@ class Worker:
         self._opened = replace(self._opened, model="")
         await self._switch(name)
 
-    def _of_the_prompt(self, command: commands.SaveDraft | Attach) -> None:
-        """Keeps a draft, or attaches images: that is answered in any case, since the front holds
-        the text until it is.
+    def _of_the_prompt(self, command: commands.SaveDraft | commands.FindFiles | Attach) -> None:
+        """Keeps a draft, finds files, or attaches images: that is answered in any case, since the
+        front holds the text until it is.
         """
         if isinstance(command, commands.SaveDraft):
             self._save_draft(command)
+            return
+        if isinstance(command, commands.FindFiles):
+            self._files.find(command.query)
             return
         if self._session is not None:
             self._session.runs.attachments.begin(command, self._session.runs.watch)
@@ -333,6 +340,7 @@ class Worker:
         async with self._closing:
             if self._listing is not None:
                 self._listing.cancel()
+            self._closing.push_async_callback(self._files.close)
             self._closing.push_async_callback(self._first_run.close)
             if self._session is not None:
                 self._closing.push_async_callback(self._session.close)

@@ -155,6 +155,14 @@ class FetchPage(Record):
     after: int = 0
 
 
+class FindFiles(Record):
+    """Ask for files of the workspace whose paths fit `query`: `FilesFound`, again while more are
+    found. A later query takes its place.
+    """
+
+    query: str
+
+
 class SaveDraft(Record):
     """The prompt as it stands, with the digests of its images; kept over a crash. Sent at most
     twice a second.
@@ -190,6 +198,7 @@ Command = (
     | StartTour
     | FetchBodies
     | FetchPage
+    | FindFiles
     | SaveDraft
     | Close
     | SettingsCommand

@@ -297,6 +297,16 @@ class ModelsListed(Record):
     failures: tuple[str, ...] = ()
 
 
+class FilesFound(Record):
+    """Paths that fit a query, relative to the workspace, the best first; `more` says that the
+    folders are still being listed.
+    """
+
+    query: str
+    paths: tuple[str, ...]
+    more: bool = False
+
+
 class Queued(Record):
     """The messages that wait for the run, in order."""
 
@@ -454,6 +464,7 @@ UpEvent = (
     | ModeChanged
     | ModelChanged
     | ModelsListed
+    | FilesFound
     | Queued
     | CompactionStarted
     | CompactionOffered

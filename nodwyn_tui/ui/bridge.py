@@ -125,7 +125,13 @@ class Bridge:
                 message = news.CompactionNews(event)
             case up.MeterChanged() | up.ModeChanged() | up.ModelChanged() | up.Unsaved():
                 message = news.StandingNews(event)
-            case up.ModelsListed() | up.Notice() | up.EditPriced() | up.MessagesListed():
+            case (
+                up.ModelsListed()
+                | up.FilesFound()
+                | up.Notice()
+                | up.EditPriced()
+                | up.MessagesListed()
+            ):
                 message = news.AsideNews(event)
             case up.LogLine():
                 pass  # for `run --format jsonl`; the screen never asks for it

@@ -38,7 +38,7 @@ RunEvent = up.RunStarted | up.RetryWaiting | up.RunEnded | up.Queued | up.NotSen
 AskingEvent = up.ApprovalAsked | up.ApprovalClosed
 StandingEvent = up.MeterChanged | up.ModeChanged | up.ModelChanged | up.Unsaved
 CompactionEvent = up.CompactionStarted | up.CompactionOffered | up.CompactionEnded
-AsideEvent = up.Notice | up.ModelsListed | up.EditPriced | up.MessagesListed
+AsideEvent = up.Notice | up.ModelsListed | up.FilesFound | up.EditPriced | up.MessagesListed
 SessionEvent = up.Opened | up.Failed | up.Closed
 
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import commands
+from nodwyn_tui.link.events import FilesFound
 from nodwyn_tui.link.images import (
     Attach,
     Attached,
@@ -22,6 +23,7 @@ from nodwyn_tui.ui.screens.stage import Stage
 from nodwyn_tui.ui.widgets.chips import Chips
 from nodwyn_tui.ui.widgets.completing import Completer, Completion
 from nodwyn_tui.ui.widgets.image_paths import ImagePaths
+from nodwyn_tui.ui.widgets.mentions import Mentions
 from nodwyn_tui.ui.widgets.picturing import PicturingEditor
 from nodwyn_tui.ui.widgets.transcript import Transcript
 
@@ -38,6 +40,7 @@ class Attaching(Stage):
     ) -> None:
         super().__init__(bridge, clock, completer, pictures)
         self._paths = ImagePaths(self.run_worker, self.prompt.offer_again)
+        self.mentions = Mentions(self._find_files, self.prompt.offer_anew)
 
     def on_image_news(self, message: news.ImageNews) -> None:
         event = message.event
@@ -105,6 +108,14 @@ class Attaching(Stage):
             return []
         typed = text.removeprefix(COMMAND).lstrip()
         return self._paths.completions(COMMAND, typed, self.header.opened.workspace)
+
+    def files_found(self, event: FilesFound) -> None:
+        """Files that fit a mention."""
+        self.mentions.found(event)
+
+    def _find_files(self, query: str) -> None:
+        if not self.bridge.lost:
+            self.bridge.send(commands.FindFiles(query=query))
 
     def action_confirm_images(self) -> None:
         """What waits for it may go to the host that is asked now."""

@@ -13,6 +13,7 @@ from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.completing import Completion
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
+from nodwyn_tui.ui.widgets.mentions import mention
 from nodwyn_tui.ui.widgets.pick_list import Choice
 from nodwyn_tui.ui.widgets.visible import visible
 
@@ -35,8 +36,13 @@ class Commanding(Configuring):
         opened = self.header.opened
         return opened is not None and not (opened.model or opened.tour or opened.read_only)
 
-    def complete(self, text: str) -> list[Completion]:
-        """The commands that a line which is being typed may become, or the files of its path."""
+    def complete(self, text: str, head: str) -> list[Completion]:
+        """The commands that a line which is being typed may become, the files of its path, or those
+        that a mention at the end of `head`, the text up to the cursor, may name.
+        """
+        if (letters := mention(head)) is not None:
+            return self.mentions.completions(letters)
+        self.mentions.forget()
         if paths := self.complete_path(text):
             return paths
         return [

@@ -238,6 +238,8 @@ class Stage(Screen[None]):
                     self.models.listed(event)
             case up.EditPriced() | up.MessagesListed():
                 self.editing_told(event)
+            case up.FilesFound():
+                self.files_found(event)
             case _:
                 assert_never(event)
 
@@ -266,6 +268,9 @@ class Stage(Screen[None]):
 
     def offer_keyboard(self, now: float) -> None:
         """A question waits since `now`, by the clock of messages."""
+
+    def files_found(self, event: up.FilesFound) -> None:
+        """Files that fit what is typed."""
 
     def editing_told(self, event: up.EditPriced | up.MessagesListed) -> None:
         """What can be done with an entry, or what can be rewound to."""

@@ -11,16 +11,22 @@ from nodwyn_tui.ui.widgets.editor import Editor
 @dataclass(frozen=True, slots=True)
 class Completion:
     """What can stand in place of what is typed; `more` says that an argument has to follow,
-    `goes_on` that it is a beginning only (a folder).
+    `goes_on` that it is a beginning only (a folder). `label` is what is shown of it, where that is
+    another text; with `replaces` it stands for so many letters before the cursor alone; with
+    `attaches`, the path of an image, for nothing: that is attached.
     """
 
     text: str
     help: str
     more: bool = False
     goes_on: bool = False
+    label: str = ""
+    replaces: int | None = None
+    attaches: str = ""
 
 
-Completer = Callable[[str], Sequence[Completion]]
+Completer = Callable[[str, str], Sequence[Completion]]
+"""Gives completions of a whole text, and of the text up to the cursor."""
 
 
 class CompletingEditor(Editor):
@@ -40,6 +46,7 @@ class CompletingEditor(Editor):
         self._completer = completer
         self._seen = ""
         """The text that was completed last."""
+        self._seen_at = (0, 0)
         self._offered: Sequence[Completion] = ()
         self._at = 0
 
@@ -51,8 +58,11 @@ class CompletingEditor(Editor):
     def offer(self) -> Completion | None:
         """Offer what the text could become as it stands now; the completion that is marked."""
         if self._seen != self.text:
-            self._seen = self.text
-            self._tell(self._completer(self.text) if self.completes else ())
+            self._seen, self._seen_at = self.text, self.cursor_location
+            head = self.get_text_range((0, 0), self.cursor_location)
+            self._tell(self._completer(self.text, head) if self.completes else ())
+        elif self._offered and self._offered[0].replaces and self._seen_at != self.cursor_location:
+            self.withdraw()
         return self._offered[self._at] if self._offered else None
 
     def withdraw(self) -> None:
@@ -67,6 +77,13 @@ class CompletingEditor(Editor):
 
     def take(self, completion: Completion) -> None:
         """Put it in place of what is typed."""
+        if completion.replaces is not None:
+            row, column = self.cursor_location
+            text = "" if completion.attaches else completion.text
+            start = row, column - completion.replaces
+            self.replace(text, start, self.cursor_location, maintain_selection_offset=False)
+            self.withdraw()
+            return
         self.set_text(completion.text + " " * completion.more)
         if not completion.goes_on:
             self.withdraw()
@@ -74,6 +91,12 @@ class CompletingEditor(Editor):
     def offer_again(self) -> None:
         """There is more to offer for what is typed, if nothing is offered yet."""
         if not self._offered and self._seen == self.text:
+            self._seen = ""
+            self.offer()
+
+    def offer_anew(self) -> None:
+        """There is other to offer for what is typed."""
+        if self._seen == self.text:
             self._seen = ""
             self.offer()
 

@@ -25,11 +25,11 @@ class Offers(Bar):
     def bar_rows(self, width: int) -> Iterator[Row]:
         first = max(0, min(self._chosen - _MOST // 2, len(self._completions) - _MOST))
         shown = self._completions[first : first + _MOST]
-        column = max((len(offer.text) for offer in shown), default=0) + 3
+        column = max((len(offer.label or offer.text) for offer in shown), default=0) + 3
         for n, offer in enumerate(shown, first):
             chosen = n == self._chosen
             role = "chosen " if chosen else ""
-            name = offer.text.ljust(column)
+            name = (offer.label or offer.text).ljust(column)
             row = cut(
                 [
                     Span(" ▸ " if chosen else "   ", f"{role}primary"),

@@ -12,7 +12,7 @@ from textual.document._document import Location, Selection
 from textual.message import Message
 
 from nodwyn_tui.link.images import Attached
-from nodwyn_tui.ui.widgets.completing import Completer, CompletingEditor
+from nodwyn_tui.ui.widgets.completing import Completer, CompletingEditor, Completion
 from nodwyn_tui.ui.widgets.dropped import could_be_paths
 from nodwyn_tui.ui.widgets.gallery import Gallery
 from nodwyn_tui.ui.widgets.pastes import clean
@@ -91,6 +91,11 @@ class PicturingEditor(CompletingEditor):
         self.asked.append(Asked(text, at, self.selection, sure, enter, steer))
         self.post_message(self.AttachWanted(text, sure))
         self.set_timer(LOOKS_S, self.tell_images)
+
+    def take(self, completion: Completion) -> None:
+        super().take(completion)
+        if completion.attaches:
+            self.ask(completion.attaches, sure=True)
 
     def attach(self, images: Iterable[Attached]) -> None:
         """More images."""

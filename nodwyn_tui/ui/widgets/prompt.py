@@ -187,7 +187,8 @@ class Prompt(PicturingEditor):
             self.replace("\n", (row, column - 1), (row, column), maintain_selection_offset=False)
             return
         if choice := self.offer():
-            unfinished = (choice.more and choice.text != self.text) or choice.goes_on
+            more = choice.goes_on or choice.replaces is not None
+            unfinished = (choice.more and choice.text != self.text) or more
             self.take(choice)
             if unfinished:
                 return

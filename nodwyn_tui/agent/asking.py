@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from nodwyn_tui.agent import refusals, spend
 from nodwyn_tui.agent.call_ids import own_ids
 from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.fitting import Fitting
 from nodwyn_tui.agent.folding import folded
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.reasoning import REASONING, LoopWatch, left_out
@@ -19,13 +20,13 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.errors import BlockedError, ProviderError
+from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers import retry
 from nodwyn_tui.providers.exchange import Exchange
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.system.clock import Clock
-from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
 
 CUT_BY_SERVER = (
@@ -39,13 +40,6 @@ THINKING_LEFT_OUT = (
     "{server} leaves the thinking of earlier runs out of what {model} reads: its chat template does"
     " so. From there on, the first request of each run is read anew; `nodwyn cache` calls that"
     " `template`."
-)
-
-REMEDIES = (
-    "/compact goes on in a new window, from a note of what was done",
-    "/clear starts a new window in this session",
-    "/model picks a model with a larger context",
-    "a larger context can be set in the model's entry of config.toml",
 )
 
 
@@ -86,14 +80,9 @@ class Asker:
         self._loop = LoopWatch()
 
     @property
-    def share(self) -> float:
-        """The server's own count of a prompt over our estimate of it, at most so far."""
-        return self._conversation.ledger.facts.calibration(self.target.ref.origin)
-
-    @property
-    def room(self) -> int:
-        """The most tokens, by our estimate, that a request with headroom may have."""
-        return int(self._conversation.recipe.window.ceiling / max(self.share, 1.0))
+    def fit(self) -> Fitting:
+        """What of the conversation fits a request to the model."""
+        return Fitting(self._conversation, self.target)
 
     async def ask(self, purpose: ev.Purpose = "turn") -> Answer:
         """The model's next answer. A request for a handover note may pass high water, up to the
@@ -113,7 +102,7 @@ class Asker:
             self._fresh.prepare()
         else:
             self._conversation.fresh = ()  # a note is asked for behind the history alone
-        shape, window = self._with_folds(purpose, *self._preflight(purpose))
+        shape, window = self._fitting(purpose)
         failures = Counter[str]()
         while True:
             sending = self._record(shape, window, purpose)
@@ -123,11 +112,11 @@ class Asker:
                 failures[error.kind] += 1
                 if self._spares_images(sending, window, error):
                     await self._look()
-                    shape, window = self._with_folds(purpose, *self._preflight(purpose))
+                    shape, window = self._fitting(purpose)
                     continue
                 if error.kind == "context_exceeded":
                     smaller = self._smaller(sending, window, error, failures[error.kind])
-                    shape, window = self._with_folds(purpose, *smaller)
+                    shape, window = self._folded(purpose, *smaller)
                     continue
                 delay = retry.delay(error, failures[error.kind], random.random())
                 self._failed(sending, error, delay)
@@ -165,60 +154,25 @@ class Asker:
         self._conversation.sight.doubt(spared)
         return True
 
-    def _preflight(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
-        """The window of a request that fits: with a trim line of its own where the estimate, set
-        right by what this server reported for earlier prompts, is over the ceiling (PRV-7).
-        """
-        ceiling, share = self._conversation.recipe.window.ceiling, self.share
-        window = self._conversation.window()
-        if purpose == "turn" and window.estimate * share <= ceiling:
-            return self._conversation.shaped(ORDINARY), window
-        line = int(ceiling / share) if purpose == "turn" else self.room
-        shape = self._conversation.shaped(Shape(high_water=line))
-        trimmed = self._conversation.window(shape)
-        if trimmed.estimate * share > ceiling:
-            needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
-            raise self._blocked(trimmed, needed, purpose)
-        return shape, trimmed
+    def _fitting(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
+        """The request that fits, with what is due to be folded."""
+        return self._folded(purpose, *self.fit.request(purpose))
 
     def _smaller(
         self, sending: _Sending, before: Window, error: ProviderError, times: int
     ) -> tuple[Shape, Window]:
-        """One forced trim where the provider refused a request for its size; blocked where it
-        refuses again, or nothing is left to trim (ENG-14).
-        """
-        shape = self._conversation.shaped(Shape(high_water=before.estimate * 3 // 4))
-        trimmed = self._conversation.window(shape)
-        again = times == 1 and trimmed.estimate < before.estimate
-        self._failed(sending, error, 0.0 if again else None)
-        if not again:
-            raise self._blocked(before, error.message, sending.request.purpose)
-        return shape, trimmed
+        """A smaller one where the provider refused it for its size, once (ENG-14)."""
+        smaller = self.fit.smaller(before) if times == 1 else None
+        self._failed(sending, error, None if smaller is None else 0.0)
+        if smaller is None:
+            raise self.fit.blocked(before, error.message, sending.request.purpose)
+        return smaller
 
-    def _with_folds(
-        self, purpose: ev.Purpose, shape: Shape, window: Window
-    ) -> tuple[Shape, Window]:
+    def _folded(self, purpose: ev.Purpose, shape: Shape, window: Window) -> tuple[Shape, Window]:
         """The request with what is due to be folded (ENG-21); a note is asked for as all stands."""
         if purpose != "turn":
             return shape, window
         return folded(self._conversation, self.target, shape, window, self._clock.now())
-
-    def _blocked(self, window: Window, reason: str, purpose: ev.Purpose) -> BlockedError:
-        """The error, which is recorded unless the conversation can go on without the answer."""
-        blocked = BlockedError(f"the request does not fit and nothing is left to trim: {reason}")
-        if purpose == "handover":
-            return blocked
-        recipe = self._conversation.recipe
-        figures = {
-            "estimate": window.estimate,
-            "fixed": window.fixed,
-            "ceiling": recipe.window.ceiling,
-            "context": recipe.num_ctx,
-        }
-        self._conversation.append(
-            ev.BudgetBlocked(reason=reason, figures=figures, remedies=REMEDIES)
-        )
-        return blocked
 
     def _record(self, shape: Shape, window: Window, purpose: ev.Purpose) -> _Sending:
         """The request in the log, before a byte of it is sent (ENG-24)."""

@@ -136,7 +136,7 @@ class Compaction:
         conversation = self._conversation
         if conversation.recipe.strategy != "compact":
             return 0
-        window, most = conversation.window(), asker.room
+        window, most = conversation.window(), asker.fit.room
         # Where the server counts more than we do, high water lies lower by as much: the request for
         # the note is to have its headroom.
         marks = conversation.recipe.window
@@ -153,7 +153,7 @@ class Compaction:
         """The model's own note."""
         conversation = self._conversation
         asked = handover.request(conversation.recipe, conversation.carrying.now, wish)
-        if conversation.window(Shape(high_water=asker.room), asked).estimate > asker.room:
+        if conversation.window(Shape(high_water=asker.fit.room), asked).estimate > asker.fit.room:
             raise BlockedError("no request for a note fits")
         conversation.append(asked, must=True)
         while tried.requests < TRIES:

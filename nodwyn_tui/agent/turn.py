@@ -103,7 +103,7 @@ class Turn:
         for at, words in enumerate(steers):
             message, images = ev.UserMessage(text=words.text, via="steer"), words.attached()
             try:
-                if blocked := too_long(message, self._conversation, self._asker.share, images):
+                if blocked := too_long(message, self._conversation, self._asker.fit.share, images):
                     self._conversation.append(replace(message, rejected=True), blocked, must=True)
                 else:
                     self._conversation.append(message, *images, must=True)

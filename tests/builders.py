@@ -8,7 +8,8 @@ from nodwyn_tui.domain.canonical import message_value
 from nodwyn_tui.domain.parts import Call, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
 from nodwyn_tui.domain.request import ToolSpec
-from nodwyn_tui.window import handover
+from nodwyn_tui.window import handover, lead_in
+from nodwyn_tui.window.budget import Budget, Reason, RollOver
 from nodwyn_tui.window.build import ORDINARY, Shape, Window, build
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.summaries import source_digest
@@ -60,7 +61,7 @@ class LogBuilder:
         self.recipe = recipe(**changes)
         self.run = 0
         self.ctx = 0
-        self.carrying = Carrying()
+        self.carrying, self.budget = Carrying(), Budget()
         self.add(ev.SessionStart(session="s", workspace="/w", app="t", recipe=self.recipe))
 
     def add(self, draft: AnyEvent) -> AnyEvent:
@@ -75,6 +76,7 @@ class LogBuilder:
         )
         self.events.append(event)
         self.carrying.feed(event)
+        self.budget.feed(event)
         return event
 
     def image(self, sha256: str = "ab", tokens: int = 100) -> ev.AttachImage:
@@ -110,6 +112,29 @@ class LogBuilder:
         assert isinstance(opened, ev.ContextOpen)
         self.ctx = opened.id
         return opened
+
+    def rollover(
+        self, *trigger: ev.Event, reason: Reason = "mid-run", notes: str = ""
+    ) -> tuple[ev.Event, ...]:
+        """The drafts of a rollover, as a session would append them now, whatever it decides."""
+        over = RollOver(
+            reason=reason,
+            rollover_id=self.budget.rollover_id,
+            window=self.budget.window,
+            tokens=2_300,
+            ceiling=3_000,
+            flushed=False,
+            too_small=False,
+        )
+        rows = trigger or (lead_in.CONTINUE,)
+        return lead_in.batch(over, self.carrying.now, self.recipe, rows, notes)
+
+    def roll_over(self, *trigger: ev.Event, reason: Reason = "mid-run", notes: str = "") -> None:
+        """The window is left for a new one."""
+        drafts = self.rollover(*trigger, reason=reason, notes=notes)
+        assert self.budget.fault(drafts) == ""
+        for draft in drafts:
+            self.add(draft)
 
     def widen(self, opened: ev.ContextOpen) -> None:
         """Closes a lasting context again."""

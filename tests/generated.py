@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call, Thinking
 from nodwyn_tui.domain.recipe import KeepReasoning
-from nodwyn_tui.window import handover, order
+from nodwyn_tui.window import handover, lead_in, order
+from nodwyn_tui.window.budget import Warn
 from nodwyn_tui.window.build import ORDINARY, Shape, Window
 from nodwyn_tui.window.policy import ADDED
 from tests.builders import AnyEvent, LogBuilder
@@ -28,7 +29,7 @@ EACH_EVENT = settings(deadline=None, max_examples=max(settings.default.max_examp
 SIZES = st.sampled_from([0, 3, 60, 400, 1_500, 6_000])
 ANY = st.integers(0, 10)
 
-SAID = ("user", "user", "user", "steer", "plan", "note", "image", "orphan", "late")
+SAID = ("user", "user", "user", "steer", "plan", "note", "warning", "image", "orphan", "late")
 TALKED = ("reply", "think", "interrupt", "open call")
 CALLED = ("block", "block", "call", "read", "look", "reused")
 CHANGED = (
@@ -52,7 +53,6 @@ ASIDE: tuple[ev.Event, ...] = (
     ev.JobStart(id="j", command="sleep 9"),
     ev.JobEnd(id="j", exit=0),
     ev.SkillUse(name="s", digest="ef"),
-    ev.BudgetWarning(text="fills"),
     ev.BudgetBlocked(reason="too long"),
     ev.RunEnd(why="done"),
     ev.UnknownEvent(kind="future", raw={"type": "future"}),
@@ -175,6 +175,10 @@ class Session(LogBuilder):
                 self.add(ev.GatePlan(text=text(value)))
             case "note":
                 self.add(ev.Note(text=text(value), audience="model"))
+            case "warning":
+                warned = lead_in.warning(Warn(2_000, 3_000), notes=bool(value))
+                if not self.budget.fault((warned,)):
+                    self.add(warned)
             case "image":
                 self.image(f"image {value}", tokens=value)
             case "orphan":
@@ -188,6 +192,7 @@ class Session(LogBuilder):
         results, users = self.of(ev.ToolResult), self.of(ev.UserMessage)
         rows = results + self.of(ev.LlmResponse) + users + self.of(ev.AttachImage)
         rows += self.of(ev.GatePlan) + self.of(ev.Note)
+        rows += self.of(ev.WindowLeadIn) + self.of(ev.BudgetWarning)
         match kind:
             case "fold" if results:
                 self.fold(results[value % len(results)].seq, text(value * 40))
@@ -210,15 +215,25 @@ class Session(LogBuilder):
                 cap, version = 200 + 200 * (value % 3), self.recipe.version
                 self.switch(max_result_tokens=cap, version=version, keep_reasoning=self.keep)
             case "clear" | "rollover" if self.recipe.version >= 20:
-                self.lasting.clear()
-                self.rolled(value) if kind == "rollover" else self.clear()
-                self.user("after", via="continue" if value % 2 else "prompt")
+                self.begin_anew(kind, value)
+
+    def begin_anew(self, kind: str, value: int) -> None:
+        """Leaves the window for one that the person speaks in."""
+        if kind == "rollover":
+            self.rolled(value)
+        else:
+            self.lasting.clear()
+            self.clear()
+        self.user("after", via="continue" if value % 2 else "prompt")
 
     def rolled(self, value: int) -> None:
         """A rollover's rows before its input; at times only what a lost power left of them."""
-        self.add(ev.WindowReset(kind="rollover", rollover_id="r", reason="mid-run", batch=3))
-        if value:
-            self.add(ev.WindowLeadIn(rollover_id="r", text="go on"))
+        drafts = self.rollover(reason="mid-run" if value % 2 else "on-send")
+        if not self.budget.fault(drafts):
+            self.lasting.clear()
+            reset, lead, *_ = drafts
+            for row in (reset, lead) if value else (reset,):
+                self.add(row)
 
     def restore(self, value: int) -> None:
         told = [*self.of(ev.WindowEdit), *self.of(ev.ResultFold)]

@@ -466,7 +466,9 @@ class FreshContext(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowReset(Event):
-    """A new window starts; `manual` ones are privacy floors (ROL-1, ROL-9)."""
+    """A new window starts; `manual` ones are privacy floors (ROL-1, ROL-9). `too_small` says that
+    the window which a rollover left had filled up after a single reply.
+    """
 
     type: ClassVar[str] = "window.reset"
     kind: Literal["rollover", "manual"]
@@ -476,15 +478,20 @@ class WindowReset(Event):
     flush_opportunity: bool = False
     context_tokens: int | None = None
     max_tokens: int | None = None
+    too_small: bool | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowLeadIn(Event):
-    """The guidance a rolled-over window begins with."""
+    """The guidance a rolled-over window begins with, and what it quotes: what the person `asked`
+    that is not answered to its end, and the `plan`.
+    """
 
     type: ClassVar[str] = "window.lead_in"
     rollover_id: str
     text: str
+    asked: str | None = field(default=None, metadata={"omit_none": True})
+    plan: str | None = field(default=None, metadata={"omit_none": True})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

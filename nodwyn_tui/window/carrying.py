@@ -1,6 +1,6 @@
-"""What a compaction may not lose, followed event by event: the person's request that is not
-answered to its end, what they added to it, and the plan (AGT-16). Pure; `handover.py` has the
-words.
+"""What a compaction or a rollover may not lose, followed event by event: the person's request that
+is not answered to its end, what they added to it, and the plan (AGT-16, ROL-1). Pure; `handover.py`
+and `lead_in.py` have the words.
 """
 
 from collections.abc import Callable
@@ -16,6 +16,7 @@ from nodwyn_tui.domain.events import (
     Note,
     RunEnd,
     UserMessage,
+    WindowLeadIn,
     WindowReset,
     WindowRewind,
 )
@@ -112,10 +113,10 @@ class Carrying:
                 return replace(now, asked=())
             case GatePlan():
                 return replace(now, plans=(*now.plans, event))
-            case Note(why=why) if why == ASK:
-                return replace(now, asking=event.seq)
-            case Note(why=why) if why == TASK:
-                return replace(now, asked=(*now.asked, event))
+            case Note():
+                return _noted(now, event)
+            case WindowLeadIn():
+                return _led_in(event)
             case _:
                 return now
 
@@ -125,6 +126,20 @@ class Carrying:
         if at is not None:
             self.now, self.undoable = self._behind[at][1], None
             del self._behind[at:]
+
+
+def _noted(now: Carried, note: Note) -> Carried:
+    """A handover note was asked for, or begins with what it quotes."""
+    if note.why == ASK:
+        return replace(now, asking=note.seq)
+    return replace(now, asked=(*now.asked, note)) if note.why == TASK else now
+
+
+def _led_in(lead: WindowLeadIn) -> Carried:
+    """What a rollover took along: it is quoted already."""
+    told = Note(seq=lead.seq, ctx=lead.ctx, text=lead.asked or "", audience="model", why=TASK)
+    plan = GatePlan(seq=lead.seq, ctx=lead.ctx, text=lead.plan or "")
+    return Carried((told,) if lead.asked else (), (plan,) if lead.plan else ())
 
 
 def _said(now: Carried, message: UserMessage) -> Carried:

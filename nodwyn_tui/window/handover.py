@@ -8,8 +8,9 @@ from typing import Literal
 from nodwyn_tui.domain.events import ContextOpen, Event, GatePlan, Note
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import cuts
-from nodwyn_tui.window.carrying import ASK, TASK, Asked, Carried
+from nodwyn_tui.window.carrying import ASK, TASK, Carried
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens, message_tokens
+from nodwyn_tui.window.quoting import quoted
 from nodwyn_tui.window.rows import HANDOVER
 from nodwyn_tui.window.tasks import note_row, plan_row
 
@@ -53,11 +54,6 @@ BEHIND = (
 QUOTED = (
     "What the person asked, word for word. It is not answered to its end: go on with it, from where"
     " the handover note stands."
-)
-BLOCK = '\n\n<asked item="i:{seq}">\n{text}\n</asked>'
-REST = (
-    '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
-    ' "offset": {at}}} shows them]'
 )
 
 
@@ -125,28 +121,5 @@ def _task(recipe: Recipe, carried: Carried) -> Note | None:
     """The unanswered request and what was added to it, quoted: nothing of it is lost, though what
     is long is cut by name. They share half of the room below low water.
     """
-    if not carried.asked:
-        return None
-    left = room_for_request(recipe) * BYTES_PER_TOKEN
-    text = "" if isinstance(carried.asked[0], Note) else QUOTED
-    for event in carried.asked:
-        block = _block(event, left)
-        left = max(left - len(block.encode()), 0)
-        text += block
-    return Note(text=text, audience="model", why=TASK)
-
-
-def room_for_request(recipe: Recipe) -> int:
-    """Tokens that the quoted request may have, but for the names of what is cut."""
-    free = recipe.window.low_water - fixed_tokens(recipe.system, recipe.tools)
-    return max(free // 2, recipe.window.max_result_tokens)
-
-
-def _block(event: Asked, room: int) -> str:
-    """A message of the person, quoted; a note that quotes already stands as it is."""
-    if isinstance(event, Note):
-        return event.text
-    kept = cuts.prefix_within(event.text, room)
-    if left := len(event.text) - len(kept):
-        kept += REST.format(left=left, seq=event.seq, at=len(kept))
-    return BLOCK.format(seq=event.seq, text=kept)
+    text = quoted(QUOTED, carried.asked, recipe)
+    return Note(text=text, audience="model", why=TASK) if text else None

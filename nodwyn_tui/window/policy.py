@@ -40,6 +40,8 @@ class Policy:
     """A reset starts the window. A lasting context does in every recipe."""
     wide_history: bool = False
     """What `session_history` reads back is shown up to twice the result cap too."""
+    guidance: bool = False
+    """A rollover's guidance and the warning before it are rows; before, neither was sent."""
     restored_folds: bool = False
     """A result that the person restores is shown whole again; before, its fold stayed."""
     fresh: bool = False
@@ -65,7 +67,15 @@ ADDED: Mapping[int, tuple[str, ...]] = {
     17: ("named_cuts",),
     18: ("blocks",),
     19: ("wide_reads",),
-    20: ("resets", "wide_history", "restored_folds", "fresh", "unseen_images", "kept_reasoning"),
+    20: (
+        "resets",
+        "wide_history",
+        "guidance",
+        "restored_folds",
+        "fresh",
+        "unseen_images",
+        "kept_reasoning",
+    ),
 }
 """Version → the flags it turned on; they stay on. 3, 4, 5, 11 and 13 are documented nowhere."""
 

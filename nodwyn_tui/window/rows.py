@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.events import (
     AttachImage,
+    BudgetWarning,
     FreshContext,
     GatePlan,
     ImageRef,
@@ -14,6 +15,7 @@ from nodwyn_tui.domain.events import (
     SummaryAdd,
     ToolResult,
     UserMessage,
+    WindowLeadIn,
 )
 from nodwyn_tui.domain.parts import Block, Call, Image, ReplyPart, Text, Thinking
 from nodwyn_tui.domain.recipe import Recipe
@@ -60,6 +62,16 @@ def note(event: Note) -> Entry:
     """A remark that is for the model, or a handover note."""
     kind: EntryKind = "handover" if event.why == HANDOVER else "note"
     return make(event.seq, kind, tasks.note_row(event))
+
+
+def guidance(event: WindowLeadIn | BudgetWarning) -> Entry:
+    """What a rolled-over window begins with, with all that it quotes; or that a window fills."""
+    words = [event.text]
+    if isinstance(event, WindowLeadIn):
+        plan = event.plan and f"{tasks.PLAN_HEADER}\n\n{event.plan}"
+        words += [quote for quote in (event.asked, plan) if quote]
+    text = "\n\n".join(words)
+    return make(event.seq, "note", tasks.bare_row(f"{tasks.NOTE_HEADER} {text}"))
 
 
 def fresh(event: FreshContext) -> Entry:

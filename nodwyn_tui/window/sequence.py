@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from nodwyn_tui.domain.events import (
     AttachImage,
+    BudgetWarning,
     Event,
     FreshContext,
     GatePlan,
@@ -13,6 +14,7 @@ from nodwyn_tui.domain.events import (
     SummaryAdd,
     ToolResult,
     UserMessage,
+    WindowLeadIn,
 )
 from nodwyn_tui.window import pairs, rows
 from nodwyn_tui.window.entries import Entry
@@ -77,6 +79,8 @@ def _waits(event: Event, placed: Replaced, rules: rows.Rules) -> tuple[str, Entr
             return "plan", rows.plan(event, rules)
         case Note(audience="model" | "both"):
             return f"note {event.seq} {event.why}", rows.note(event)
+        case WindowLeadIn() | BudgetWarning() if rules.policy.guidance:
+            return f"note {event.seq} {event.type}", rows.guidance(event)
         case _:
             return None
 

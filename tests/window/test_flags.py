@@ -285,6 +285,24 @@ def test_20_what_is_read_back_is_shown_up_to_twice_the_cap() -> None:
     assert after[2] == f"tool: {text}"
 
 
+def test_20_a_rollovers_guidance_and_its_warning_are_rows() -> None:
+    """ROL-1, ROL-3: before, neither was sent."""
+    log = LogBuilder(task_header="")
+    log.add(ev.WindowLeadIn(rollover_id="r:0", text="guidance", asked="asked", plan="planned"))
+    log.user("go")
+    log.add(ev.BudgetWarning(text="it fills"))
+    note = "user: Note from the program:"
+    assert shown(log, 20) == [
+        ["system: You help.", "user: go"],
+        [
+            "system: You help.",
+            f"{note} guidance\n\nasked\n\nThe plan as it stands:\n\nplanned",
+            "user: go",
+            f"{note} it fills",
+        ],
+    ]
+
+
 def test_20_a_restored_result_is_shown_whole() -> None:
     """ENG-15, ENG-21: what the person brings back comes back as it was."""
     log = LogBuilder(task_header="")

@@ -1,0 +1,45 @@
+"""What the person asked, quoted in a window that begins anew: word for word, and what is too long
+cut by name, so that the ask is never lost (AGT-16, ROL-1). Pure.
+"""
+
+from collections.abc import Iterable
+
+from nodwyn_tui.domain.events import Note
+from nodwyn_tui.domain.recipe import Recipe
+from nodwyn_tui.window import cuts
+from nodwyn_tui.window.carrying import Asked
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens
+
+BLOCK = '\n\n<asked item="i:{seq}">\n{text}\n</asked>'
+REST = (
+    '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
+    ' "offset": {at}}} shows them]'
+)
+
+
+def quoted(heading: str, asked: Iterable[Asked], recipe: Recipe) -> str:
+    """What was asked, under a heading where none of it was quoted before; '' for nothing. It shares
+    half of the room below low water.
+    """
+    text, left = "", room_for_request(recipe) * BYTES_PER_TOKEN
+    for event in asked:
+        block = _block(event, left)
+        left = max(left - len(block.encode()), 0)
+        text += block if text or isinstance(event, Note) else heading + block
+    return text
+
+
+def room_for_request(recipe: Recipe) -> int:
+    """Tokens that the quoted request may have, but for the names of what is cut."""
+    free = recipe.window.low_water - fixed_tokens(recipe.system, recipe.tools)
+    return max(free // 2, recipe.window.max_result_tokens)
+
+
+def _block(event: Asked, room: int) -> str:
+    """A message of the person, quoted; a note that quotes already stands as it is."""
+    if isinstance(event, Note):
+        return event.text
+    kept = cuts.prefix_within(event.text, room)
+    if left := len(event.text) - len(kept):
+        kept += REST.format(left=left, seq=event.seq, at=len(kept))
+    return BLOCK.format(seq=event.seq, text=kept)

@@ -13,7 +13,7 @@ from nodwyn_tui.agent.offers import Offer, Offers, configured, listed
 from nodwyn_tui.agent.renewal import Begin
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.config.models import servers_with_key
-from nodwyn_tui.errors import ConfigError, NodwynError, ProviderError
+from nodwyn_tui.errors import NodwynError, ProviderError
 from nodwyn_tui.link import settings as up
 from nodwyn_tui.providers.probe import Finding, Outcomes
 from nodwyn_tui.store.places import new_id
@@ -117,7 +117,7 @@ class ModelDesk:
         models, clock = self._models(), self._rooms.clock
         target = (await models.choose(wanted.model, new_id(clock.now()))).target
         if target is None:
-            raise ConfigError(models.setup())
+            raise models.missing()
         try:
             tools = [tool.spec for tool in self._rooms.make_tools({})]
             plan = trial.planned(target, tools, clock.now())

@@ -136,6 +136,10 @@ class Models:
         )
         return SETUP.format(ollama=where, hosted=hosted or HOSTED, config=self.loaded.file)
 
+    def missing(self) -> ConfigError:
+        """That no model was found where one has to be asked, and what to do."""
+        return ConfigError(f"no model is set up yet\n{self.setup()}")
+
     def keys_at_hand(self) -> Iterator[tuple[str, str]]:
         """The servers whose key the environment holds, and where."""
         for name, server in self.loaded.servers.items():

@@ -87,7 +87,7 @@ class Opener:
             command = replace(command, workspace=self._workspace(command, folder, facts))
             target, warning = await self._last_target(command, facts, folder.name)
             if target is None:
-                raise ConfigError(self._models.setup())  # noqa: TRY301 - the log is let go of below
+                raise self._models.missing()  # noqa: TRY301 - the log is let go of below
             session = self._assembly.resumed(command, log, contents.events, target)
         except BaseException:
             log.close()

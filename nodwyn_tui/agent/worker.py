@@ -237,7 +237,7 @@ class Worker:
             raise UsageError(AFTER_THIS_RUN)
         found = await self._home.models.choose(name, self._session.name)
         if found.target is None:
-            raise ConfigError(self._home.models.setup())
+            raise self._home.models.missing()
         if found.target.tools != self._session.has_tools:
             if not self._session.spoken:  # nothing is lost by another catalogue yet
                 await found.target.provider.aclose()

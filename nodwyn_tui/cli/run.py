@@ -210,7 +210,7 @@ class _Front:
             words = f"process {event.holder_pid} has this session open; start a new one, or end it"
             self._report.fail("locked", words, FAILED)
         elif event.setup:
-            self._report.fail("no_model", event.setup, 2)
+            self._report.fail("no_model", f"no model is set up yet\n{event.setup}", 2)
         else:
             self._send()
             return
@@ -285,7 +285,11 @@ def _prompt(given: str) -> str:
 
 
 def _image(given: str) -> str:
-    """An image's path, from where the command was given, in a form that is no other."""
+    """An image's path, from where the command was given, in a form that is no other; a `file://`
+    address as it is.
+    """
+    if given[:7].lower() == "file://":
+        return given
     return shlex.quote(str(Path(given).expanduser().absolute()))
 
 

@@ -36,8 +36,13 @@ class Terminal:
         self._taken = False
 
     def take(self) -> None:
-        """No echo, no signals, keys as they come; what is typed waits in the terminal's queue."""
-        raw = termios.tcgetattr(self._inlet)
+        """No echo, no signals, keys as they come; what is typed waits in the terminal's queue. A
+        terminal that is gone is no error: its hangup is on its way.
+        """
+        try:
+            raw = termios.tcgetattr(self._inlet)
+        except termios.error:
+            return
         raw[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
         raw[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN | termios.ISIG)
         raw[6][termios.VMIN] = 1

@@ -6,7 +6,7 @@ from nodwyn_tui.agent import trial
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.trial import Planned
 from nodwyn_tui.cli import output
-from nodwyn_tui.errors import ConfigError, UsageError
+from nodwyn_tui.errors import UsageError
 from nodwyn_tui.providers.probe import Outcomes
 from nodwyn_tui.store.places import new_id
 
@@ -22,7 +22,7 @@ async def test(home: Household, name: str, *, sure: bool, as_json: bool) -> int:
     clock = home.rooms.clock
     target = (await home.models.choose(name, new_id(clock.now()))).target
     if target is None:
-        raise ConfigError(home.models.setup())
+        raise home.models.missing()
     try:
         tools = [tool.spec for tool in home.rooms.make_tools({})]
         plan = trial.planned(target, tools, clock.now())

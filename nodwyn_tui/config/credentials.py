@@ -160,17 +160,20 @@ async def _output(process: Process) -> bytes:
     return output[:_LARGEST_KEY]
 
 
-def clean_key(text: str, where: str) -> str:
+def clean_key(text: str, where: str = "") -> str:
     """The key as a header takes it: without a byte order mark, blanks and line ends around it,
-    quotes or a `Bearer` in front. A sign that no header can hold is named by its position.
+    quotes or a `Bearer` in front. A sign that no header can hold is named by its position, and by
+    `where` it is to be mended, '' for a key that was typed.
     """
     key = _unwrapped(text)
     for position, sign in enumerate(key, 1):
         if not "!" <= sign <= "~":
             name = unicodedata.name(sign, "a control character")
+            key_in = f"the key in {where}" if where else "this key"
+            remedy = "remove it there" if where else "give it again without"
             raise ConfigError(
-                f"the key in {where} cannot be used: its character {position} of {len(key)} is "
-                f"U+{ord(sign):04X} ({name.lower()}); remove it there"
+                f"{key_in} cannot be used: its character {position} of {len(key)} is "
+                f"U+{ord(sign):04X} ({name.lower()}); {remedy}"
             )
     return key
 

@@ -26,7 +26,7 @@ class OwnKeys:
         """Keeps a key as it was given, and names its place, which it gives back, in the server's
         entry; nothing else changes (C71, C74). `credential` is the server's until now.
         """
-        key = clean_key(given, "what was given")
+        key = clean_key(given)
         if not key:
             raise ConfigError("no key was given; nothing was changed")
         place = own_place(kept_in, server)

@@ -75,6 +75,8 @@ def promises_image(path: Path) -> bool:
 
 
 def _refuse_odd(about: os.stat_result, name: str) -> None:
+    if stat.S_ISDIR(about.st_mode):
+        raise UsageError(f"{name} is a folder: name an image file in it")
     if not stat.S_ISREG(about.st_mode):
         raise UsageError(f"{name} is no regular file: name an image file")
     if about.st_size > MOST_BYTES:

@@ -188,6 +188,7 @@ def test_the_strategy_of_the_command_line_goes_before_the_settings(
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:
     done = run(workspace, "-p", "go")
     assert done.returncode == 2
+    assert done.stderr.startswith("nodwyn: no model is set up yet\n")
     assert "OPENROUTER_API_KEY" in done.stderr
 
 
@@ -312,13 +313,15 @@ def test_ended_by_the_system_leaves_nothing_running(workspace: Path, home: Path,
 
 
 def test_images_go_with_the_request(workspace: Path, home: Path) -> None:
-    """IMG-1: `--image`, repeatable, from where the command was given; what was done is said."""
+    """IMG-1: `--image`, repeatable, from where the command was given or as a `file://` address;
+    what was done is said.
+    """
     paths = [workspace / "a b.png", workspace / "it's.png"]
     for number, path in enumerate(paths):
         Image.new("RGB", (2_400, 10 + number)).save(path)
     with ChatServer([say("two shots")]) as server:
         configure(home, server)
-        options = [word for path in paths for word in ("--image", path.name)]
+        options = ["--image", "a b.png", "--image", paths[1].as_uri()]
         done = subprocess.run(
             [*NODWYN, "run", "-p", "look", *options],
             cwd=workspace,

@@ -285,6 +285,23 @@ def test_a_terminal_that_is_gone_ends_it_in_order(terminal: Terminal) -> None:
     assert terminal.told()[-2:] == [commands.SaveDraft(text="unsent"), commands.Close()]
 
 
+def test_a_terminal_that_went_while_it_was_stopped_ends_it_in_order(terminal: Terminal) -> None:
+    """REL-3: a closed window continues what was stopped; there is nothing to take then."""
+    terminal.until("ask")
+    terminal.type("unsent")
+    terminal.until("unsent")
+    terminal.process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, terminal.process.pid, os.WSTOPPED)
+    os.close(terminal.slave)
+    os.close(terminal.master)
+    try:
+        terminal.process.send_signal(signal.SIGCONT)
+        assert terminal.process.wait(20) == 0
+    finally:
+        terminal.master, terminal.slave = pty.openpty()
+    assert terminal.told()[-2:] == [commands.SaveDraft(text="unsent"), commands.Close()]
+
+
 def test_alt_enter_of_any_terminal_sends_into_the_run(terminal: Terminal) -> None:
     """As Esc and a carriage return, and in the newer protocol; Esc alone is the key at once."""
     terminal.until("ask")

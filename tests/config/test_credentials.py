@@ -73,6 +73,12 @@ def test_a_sign_no_header_can_hold_is_named_by_position(given: str, words: str) 
     assert "0000" not in str(caught.value)
 
 
+def test_a_typed_key_is_to_be_given_again() -> None:
+    """C71: it has no other place where it could be mended."""
+    with pytest.raises(ConfigError, match=r"^this key cannot be used.*; give it again without$"):
+        clean_key("sk test")
+
+
 async def test_a_missing_key_says_what_to_do(tmp_path: Path) -> None:
     keys = credentials(tmp_path, BLANK=" \n")
     key_file(tmp_path / "empty", b"")

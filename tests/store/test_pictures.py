@@ -275,9 +275,10 @@ def test_only_regular_files_are_read(tmp_path: Path) -> None:
     pipe, folder = tmp_path / "pipe.png", tmp_path / "folder.png"
     os.mkfifo(pipe)
     folder.mkdir()
-    for path in (pipe, folder, Path("/dev/zero")):
+    odd = [(pipe, "no regular file"), (folder, "a folder"), (Path("/dev/zero"), "no regular file")]
+    for path, what in odd:
         assert not promises_image(path)
-        with pytest.raises(UsageError, match=f"{path.name} is no regular file"):
+        with pytest.raises(UsageError, match=f"{path.name} is {what}: name an image file"):
             read_file(path)
     with pytest.raises(UsageError, match=r"none\.png cannot be read: No such file"):
         read_file(tmp_path / "none.png")

@@ -150,6 +150,39 @@ async def test_a_key_is_asked_for_and_never_shown() -> None:
     ]
 
 
+async def test_enter_on_nothing_that_matches_stays() -> None:
+    """TUI-6: what was typed can be corrected; no list is left by it."""
+    stage = first_run(LMSTUDIO)
+    stage.backend.answers[settings.ListServerModels] = lists(LISTED)  # type: ignore[assignment]
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"hosted", "enter", "enter")
+        await settled(pilot)
+        await press(pilot, *"bigg", "enter")
+        await settled(pilot)
+        assert "Models of LM Studio" in stage.text()
+        assert "nothing matches" in stage.text()
+        await press(pilot, "backspace", "enter")
+        await settled(pilot)
+    assert [each.model for each in stage.backend.of(setup.ChooseModel)] == ["big/model"]
+
+
+async def test_a_server_of_this_machine_that_wants_a_key_is_given_one() -> None:
+    """TUI-6: "needs no key" was a guess; its refusal is told, and a key can be typed."""
+    stage = first_run(LMSTUDIO)
+    refusal = lists(failure="lmstudio: authentication [401]: Unauthorized. Check the key")
+    stage.backend.answers[settings.ListServerModels] = refusal  # type: ignore[assignment]
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"hosted", "enter", "enter")
+        await settled(pilot)
+        assert "if it wants one after all" in stage.text()
+        assert "in place of the one it has" not in stage.text()
+        await press(pilot, *"give", "enter", *"key", "enter")
+        await settled(pilot)
+    assert [each.key for each in stage.backend.of(settings.SetCredential)] == ["key"]
+
+
 async def test_without_a_keyring_a_file_takes_the_key() -> None:
     """TUI-6: the place is the next best one, and no more is asked."""
     stage = first_run(MISTRAL)

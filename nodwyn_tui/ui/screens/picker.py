@@ -67,9 +67,9 @@ class Picker(ModalScreen[str]):
         self._list.narrow(self._list.query_text[:-1])
 
     def action_pick(self) -> None:
-        """Take the marked one."""
-        chosen = self._list.chosen
-        self.dismiss(chosen.name if chosen else "")
+        """Take the marked one. Where none is, the list stays: what was typed can be corrected."""
+        if chosen := self._list.chosen:
+            self.dismiss(chosen.name)
 
     def action_leave(self) -> None:
         """Take none."""

@@ -94,7 +94,10 @@ class ServerModels(Step):
         choices = [Choice(f"model:{each.id}", each.id, _facts(each)) for each in answer.models]
         if not choices:
             choices.append(Choice("again:", "Ask again"))
-        if self._way.key_page or not self._way.ready:
+        if self._way.ready and not self._way.detail:
+            if not answer.models:
+                choices.append(Choice("key:", "Give a key", "if it wants one after all"))
+        elif self._way.key_page or not self._way.ready:
             choices.append(Choice("key:", "Give another key", "in place of the one it has"))
         self.fill(choices, answer.failures)
 

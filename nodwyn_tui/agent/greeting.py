@@ -11,6 +11,8 @@ from nodwyn_tui.agent.session import AUTO_REFUSED
 from nodwyn_tui.agent.standing import standing
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.agent.words import NOTHING, Words, joined
+from nodwyn_tui.config.schema import Settings
+from nodwyn_tui.domain.keys import all_changed
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import Attached
@@ -28,7 +30,7 @@ Prompt = tuple[str, tuple[Attached, ...], tuple[str, ...]]
 def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
     """Tells the front; gives the pages of a session that is only read here."""
     if found.folder is not None:
-        return _greet_reader(found, found.folder, emit)
+        return _greet_reader(found, found.folder, household, emit)
     session, command = found.session, found.command
     draft, images, history = _prompt(found, household, emit)
     ref = session.target.ref if session else None
@@ -43,6 +45,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
             mode=session.mode if session else "ask",
             strategy=session.strategy if session else "trim",
             theme=household.loaded.settings.ui.theme,
+            keys=keys_told(household.loaded.settings),
             draft=draft,
             draft_images=images,
             history=history,
@@ -67,7 +70,12 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
     return None
 
 
-def _greet_reader(found: Found, folder: Path, emit: Emit) -> Pages:
+def keys_told(settings: Settings) -> tuple[tuple[str, str], ...]:
+    """The keys that are other than usual, as they go up the link."""
+    return all_changed(settings.keys, settings.ui.enter)
+
+
+def _greet_reader(found: Found, folder: Path, household: Household, emit: Emit) -> Pages:
     archive = Archive(folder / LOG_NAME, Ledgers())
     there = standing(archive.from_start())
     pages = Pages(Transcript(archive.event, ImageFiles(folder).path), archive, lambda: there)
@@ -77,6 +85,8 @@ def _greet_reader(found: Found, folder: Path, emit: Emit) -> Pages:
             workspace=found.command.workspace,
             read_only=True,
             holder_pid=found.holder,
+            theme=household.loaded.settings.ui.theme,
+            keys=keys_told(household.loaded.settings),
             log_path=str(folder / LOG_NAME),
         )
     )

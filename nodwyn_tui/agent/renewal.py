@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from nodwyn_tui.agent.conversation import Emit
+from nodwyn_tui.agent.greeting import keys_told
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.config.files import Loaded
@@ -43,6 +44,8 @@ class Renewal:
         before, was = models.loaded.settings, self._choice(session, models.loaded)
         loaded = models.reload()
         later = list[str]()
+        if (keys := keys_told(loaded.settings)) != keys_told(before):
+            self._emit(up.KeysChanged(keys=keys))
         if session is None:
             return later
         session.adopting.allow(loaded.settings.approvals.allow)

@@ -38,6 +38,7 @@ TITLES = {
     "approvals": "Approvals",
     "limits": "Limits of a run",
     "appearance": "Appearance",
+    "keys": "Keys",
 }
 
 Facts = Callable[[str, ServerSettings, str], tuple[ModelFacts, ModelFacts]]
@@ -85,9 +86,8 @@ class Shown:
             yield self._model(name)
         for name in self._servers():
             yield self._server(name)
-        for page in ("window", "approvals", "limits", "appearance"):
+        for page in ("window", "approvals", "limits", "appearance", "keys"):
             yield self._group(page)
-        yield SettingsGroup(kind="keys", title="Keys")
 
     def _group(self, page: str) -> SettingsGroup:
         """A part that is there once."""

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from nodwyn_tui.config.schema import Settings
+from nodwyn_tui.domain.keys import ALLOWED, BY_ID
 
 KeyPath = tuple[str, ...]
 """A key of the file, table by table: `("models", "local", "server")`."""
@@ -19,6 +20,8 @@ _PLAIN = {str: "text", int: "a whole number", float: "a number", bool: "true | f
 
 def allowed(path: KeyPath) -> str:
     """What may stand at `path`, '' where the schema knows no such key."""
+    if path[:1] == ("keys",) and len(path) == 2:
+        return ALLOWED
     found = _at(path)
     return "" if found is None else _words(found[0]) + _bounds(found[1])
 
@@ -31,6 +34,8 @@ def shapes(path: KeyPath) -> tuple[Any, ...]:
 
 def default_of(path: KeyPath) -> Any:
     """The schema's default at `path`, `None` where it has none."""
+    if path[:1] == ("keys",) and len(path) == 2:
+        return BY_ID[path[1]].keys if path[1] in BY_ID else None
     found = _at(path[:-1])
     section = None if found is None else _section(found[0])
     field = None if section is None else section.model_fields.get(path[-1])

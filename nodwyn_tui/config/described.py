@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.schema import ProviderName
+from nodwyn_tui.domain.keys import CHANGEABLE, Part
 from nodwyn_tui.domain.words import Strategy
 
 NEXT_SESSION = "from the next session"
@@ -108,6 +109,31 @@ _APPEARANCE = (
         label="Theme",
         help="The screen's colours: nodwyn-dark, nodwyn-light, or one of Textual's.",
         suggestions=("nodwyn-dark", "nodwyn-light"),
+    ),
+)
+
+_PARTS: Mapping[Part, str] = {
+    "anywhere": "Anywhere",
+    "writing": "Writing",
+    "conversation": "In the conversation",
+    "settings": "In the settings",
+}
+
+_KEYS = (
+    Described(
+        path=("ui", "enter"),
+        label="Enter",
+        help="Whether Enter sends and Ctrl+J or Shift+Enter breaks the line, or the other way"
+        " round.",
+    ),
+    *(
+        Described(
+            path=("keys", key.id),
+            label=key.id.replace("_", " ").capitalize(),
+            help=f"{_PARTS[key.part]}: {key.does}.",
+            blank=True,
+        )
+        for key in CHANGEABLE
     ),
 )
 
@@ -402,6 +428,7 @@ PAGES: Mapping[str, tuple[Described, ...]] = {
     "approvals": _APPROVALS,
     "limits": _LIMITS,
     "appearance": _APPEARANCE,
+    "keys": _KEYS,
 }
 """Every setting, by the page of the Settings screen it stands on, in order."""
 

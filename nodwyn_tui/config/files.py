@@ -18,6 +18,7 @@ from nodwyn_tui.config import checks
 from nodwyn_tui.config.allowed import KeyPath, allowed, known_keys
 from nodwyn_tui.config.checks import Draft
 from nodwyn_tui.config.environment import Environment
+from nodwyn_tui.config.key_checks import check_bindings
 from nodwyn_tui.config.problems import Problem
 from nodwyn_tui.config.schema import ServerSettings, Settings
 from nodwyn_tui.config.servers import built_in_servers
@@ -82,6 +83,7 @@ def settings_of(
     others = {name: server for name, server in known.items() if name not in named}
     checks.check_keys_in_clear(draft)
     checks.check_patterns(draft)
+    check_bindings(draft)
     _warn_of_unknown_keys(draft)
     _complete_servers(draft, known)
     checks.check_servers(draft, _validated(draft))

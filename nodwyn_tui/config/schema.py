@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from nodwyn_tui.domain.events import Mode
+from nodwyn_tui.domain.keys import Enter
 from nodwyn_tui.domain.recipe import KeepReasoning, Strategy
 
 ProviderName = Literal["ollama", "openai", "responses", "anthropic"]
@@ -163,9 +164,10 @@ class LimitSettings(Section):
 
 
 class UiSettings(Section):
-    """`[ui]`: how the screen looks."""
+    """`[ui]`: how the screen looks, and what Enter does in the prompt."""
 
     theme: str = "nodwyn-dark"
+    enter: Enter = "sends"
 
 
 class Settings(Section):
@@ -180,3 +182,5 @@ class Settings(Section):
     approvals: ApprovalSettings = ApprovalSettings()
     limits: LimitSettings = LimitSettings()
     ui: UiSettings = UiSettings()
+    keys: dict[str, str] = Field(default_factory=dict)
+    """Other keys, by the ids of `domain/keys.py`."""

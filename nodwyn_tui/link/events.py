@@ -65,6 +65,7 @@ class Opened(Record):
 
     `model` is '' where none was found: then `setup` says what to do. `draft` and `history` (newest
     last) are for the prompt. `read_only` says that another process (`holder_pid`) writes.
+    `keys` are the bindings that are other than usual, as `KeysChanged` has them.
     """
 
     session: str
@@ -86,6 +87,7 @@ class Opened(Record):
     problems: tuple[Problem, ...] = ()
     setup: str = ""
     log_path: str = ""
+    keys: tuple[tuple[str, str], ...] = ()
 
 
 class EntriesLoaded(Record):
@@ -266,6 +268,14 @@ class ModeChanged(Record):
 
     mode: Mode
     refused: str = ""
+
+
+class KeysChanged(Record):
+    """The keys that are other than usual from now on: a binding's id of `domain/keys.py`, and its
+    keys with commas between, '' for none.
+    """
+
+    keys: tuple[tuple[str, str], ...]
 
 
 class ModelChanged(Record):
@@ -462,6 +472,7 @@ UpEvent = (
     | RunEnded
     | MeterChanged
     | ModeChanged
+    | KeysChanged
     | ModelChanged
     | ModelsListed
     | FilesFound

@@ -123,7 +123,13 @@ class Bridge:
                 message = news.AskingNews(event)
             case up.CompactionStarted() | up.CompactionOffered() | up.CompactionEnded():
                 message = news.CompactionNews(event)
-            case up.MeterChanged() | up.ModeChanged() | up.ModelChanged() | up.Unsaved():
+            case (
+                up.MeterChanged()
+                | up.ModeChanged()
+                | up.KeysChanged()
+                | up.ModelChanged()
+                | up.Unsaved()
+            ):
                 message = news.StandingNews(event)
             case (
                 up.ModelsListed()

@@ -171,7 +171,7 @@ def page_put_in(held: int, size: int = 500) -> float:
         Entry(id=f"{seq:08}", seq=seq, kind="note", preview=text, size=len(text))
         for seq in range(1, held + size + 1)
     ]
-    story = Story(lambda _: [BLANK])
+    story = Story(lambda *_: [BLANK])
     view = Viewport(story)
     view.resize(120, 30)
     view.reset()

@@ -145,5 +145,5 @@ def test_what_a_run_came_to() -> None:
 def test_ways_to_a_model_are_told_apart_where_they_wrap() -> None:
     """TUI-6: their points stand alone in the first column."""
     setup = "No model was found.\n\n· Start it and pull a model, then pick it.\n· Or look around."
-    rows = [plain(line) for line in Opening(replace(OPENED, model="", setup=setup))(32)]
+    rows = [plain(line) for line in Opening(replace(OPENED, model="", setup=setup))(32, Keys())]
     assert rows[-4:] == ["", "· Start it and pull a model,", "  then pick it.", "· Or look around."]

@@ -149,7 +149,7 @@ ASKED = up.ApprovalAsked(
 
 
 def question(asked: up.ApprovalAsked, *, whole: bool = False, armed: bool = True) -> list[str]:
-    made = question_lines(asked, 60, whole=whole, place=(1, 1), armed=armed)
+    made = question_lines(asked, 60, whole=whole, place=(1, 1), armed=armed, keys=Keys())
     return [plain(line).rstrip() for line in made]
 
 

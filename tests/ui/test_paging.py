@@ -51,7 +51,7 @@ class Reader:
     def __init__(self, seed: int, count: int = 400) -> None:
         self.rng = rng = random.Random(seed)
         self.pages = Pages(entries(rng, count), rng.randint(5, 60))
-        self.story = Story(lambda _: [BLANK, Line(())])
+        self.story = Story(lambda *_: [BLANK, Line(())])
         self.view = Viewport(self.story)
         self.view.resize(40, rng.randint(4, 20))
         self.view.reset()

@@ -3,7 +3,7 @@
 from functools import partial
 from typing import ClassVar, get_args
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from nodwyn_tui.domain.words import Mode, Pictures
 from nodwyn_tui.link import commands
@@ -15,8 +15,10 @@ from nodwyn_tui.ui.screens.help import Help
 from nodwyn_tui.ui.widgets.activity import Doing
 from nodwyn_tui.ui.widgets.editor import Editor
 from nodwyn_tui.ui.widgets.footer import Hint
+from nodwyn_tui.ui.widgets.keys import Keys, bound, keys_of
 from nodwyn_tui.ui.widgets.notices import NoticeBar
 from nodwyn_tui.ui.widgets.prompt import Prompt
+from nodwyn_tui.ui.widgets.questions import ANSWER_IDS
 from nodwyn_tui.ui.widgets.transcript import Transcript
 
 AGAIN_S = 2.0
@@ -27,21 +29,19 @@ class Conversation(Asking):
     """Every key of it is a binding; help lists them from there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "interrupt", "stop what goes on; twice: your last message again"),
-        Binding("shift+tab", "cycle_mode", "the next approval mode", priority=True),
-        Binding("ctrl+p", "palette", "all commands", priority=True),
-        Binding("ctrl+s", "settings", "the settings", priority=True),
-        Binding("pageup", "scroll('up')", "a page up in the conversation", priority=True),
-        Binding("pagedown", "scroll('down')", "a page down", priority=True),
-        Binding(
-            "ctrl+home", "scroll('begin')", "to the beginning of the conversation", priority=True
-        ),
-        Binding("ctrl+end", "scroll('end')", "to its end, and stay there", priority=True),
-        Binding("ctrl+t", "tour", "the tour, where no model is set up", priority=True),
-        Binding("f1", "help", "this help", priority=True),
-        Binding("f4", "confirm_images", "send withheld images to this host too", priority=True),
-        Binding("f2", "details", "more about the latest remark", priority=True),
-        Binding("ctrl+c", "copy_or_leave", "copy what is selected; twice: leave", priority=True),
+        bound("interrupt", "interrupt"),
+        bound("mode", "cycle_mode", priority=True),
+        bound("palette", "palette", priority=True),
+        bound("settings", "settings", priority=True),
+        bound("page_up", "scroll('up')", priority=True),
+        bound("page_down", "scroll('down')", priority=True),
+        bound("to_start", "scroll('begin')", priority=True),
+        bound("to_end", "scroll('end')", priority=True),
+        bound("tour", "tour", priority=True),
+        bound("help", "help", priority=True),
+        bound("confirm_images", "confirm_images", priority=True),
+        bound("details", "details", priority=True),
+        bound("leave", "copy_or_leave", priority=True),
     ]
 
     def __init__(self, bridge: Bridge, clock: Clock, pictures: Pictures) -> None:
@@ -52,36 +52,40 @@ class Conversation(Asking):
 
     def hints(self) -> list[Hint]:
         """The keys that matter now, what matters most first."""
+        return [(key, does) for key, does in self._hints(keys_of(self)) if key]
+
+    def _hints(self, keys: Keys) -> list[Hint]:
         hints: list[Hint] = [("Esc", "stop")] if self.activity.busy else []
         asking = bool(self.transcript.story.questions)
+        help_key, send = (keys.short("help"), "help"), keys.name("send")
         if self.prompt.gallery.marked is not None and self.prompt.has_focus:
-            return [("Enter", "see it"), ("Backspace", "remove"), ("←→", "move"), ("F1", "help")]
+            return [("Enter", "see it"), ("Backspace", "remove"), ("←→", "move"), help_key]
         if self.prompt.asks_reason:
-            return [("Enter", "refuse it"), ("Esc", "back to the question")]
+            return [(send, "refuse it"), ("Esc", "back to the question")]
         if self.esc_again:
-            return [("Esc", self.esc_again), *hints, ("Enter", "send"), ("F1", "help")]
+            return [("Esc", self.esc_again), *hints, (send, "send"), help_key]
         if self.transcript.has_focus:
-            answers = [("a s w n", "answer"), ("e", "all of it")] if asking else []
+            answers = [(_answer_keys(keys), "answer"), (keys.name("show_all"), "all of it")]
             hints += [("↑↓", "entries"), ("Enter", "open")]
             if not self.activity.busy:
-                hints.append(("Del", "drop, fold"))
-            return [*answers, *hints, ("Tab", "write")]
+                hints.append((keys.short("drop"), "drop, fold"))
+            return [*(answers if asking else ()), *hints, ("Tab", "write")]
         if asking:
             hints.insert(0, ("Tab", "answer the question"))
         if self.tour_offered:
-            hints.append(("Ctrl+T", "tour"))
+            hints.append((keys.name("tour"), "tour"))
         if self.awaits_confirmation:
-            hints.insert(0, ("F4", "confirm images"))
+            hints.insert(0, (keys.short("confirm_images"), "confirm images"))
         if self.activity.busy:
-            hints += [("Enter", "queue"), ("Alt+Enter", "send in")]
+            hints += [(send, "queue"), (keys.name("steer"), "send in")]
         else:
-            hints.append(("Enter", "send"))
+            hints.append((send, "send"))
         return [
             *hints,
-            ("⇧Tab", "mode"),
-            ("^P", "commands"),
-            ("^S", "settings"),
-            ("F1", "help"),
+            (keys.short("mode"), "mode"),
+            (keys.short("palette"), "commands"),
+            (keys.short("settings"), "settings"),
+            help_key,
             ("^C^C", "leave"),
         ]
 
@@ -207,9 +211,15 @@ class Conversation(Asking):
             return (
                 "another process writes this session, so nothing can be sent; /new begins another"
             )
-        return "" if opened.model else "no model is set up yet: /setup picks one, Ctrl+T is a tour"
+        tour = keys_of(self).name("tour") or "/tour"
+        return "" if opened.model else f"no model is set up yet: /setup picks one, {tour} is a tour"
 
     def _not_now(self, message: Prompt.Submitted, why: str) -> None:
         """What was submitted stands in the prompt again."""
         self.prompt.put_back([message.text], message.images)
         self.tell("warning", why)
+
+
+def _answer_keys(keys: Keys) -> str:
+    """The keys that answer a question, in one hint."""
+    return " ".join(filter(None, map(keys.name, ANSWER_IDS)))

@@ -5,33 +5,17 @@ work, so that nothing else is listed.
 from collections.abc import Iterable, Iterator, Sequence
 
 from textual.binding import Binding, BindingType
-from textual.keys import format_key
 
 from nodwyn_tui.ui.commands import SlashCommand
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.entries import MARKS, STATES
 from nodwyn_tui.ui.widgets.header import MODES
+from nodwyn_tui.ui.widgets.keys import Keys, key_name, keys_of
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, wrap
 from nodwyn_tui.ui.widgets.meter import FIGURES, KINDS
 
 Group = tuple[str, Sequence[BindingType]]
 _FIRST = 22
-_NAMES = {
-    "escape": "Esc",
-    "enter": "Enter",
-    "pageup": "PageUp",
-    "pagedown": "PageDown",
-    "tab": "Tab",
-    "space": "Space",
-    "up": "↑",
-    "down": "↓",
-    "left": "←",
-    "right": "→",
-    "backspace": "Backspace",
-    "delete": "Del",
-    "home": "Home",
-    "end": "End",
-}
 
 
 class Help(Sheet):
@@ -39,27 +23,22 @@ class Help(Sheet):
 
     def __init__(self, groups: Iterable[Group], commands: Sequence[SlashCommand]) -> None:
         groups = tuple(groups)
-        super().__init__("Help", lambda width: list(_help(groups, commands, width)))
+        super().__init__("Help", lambda width: list(_help(groups, commands, width, keys_of(self))))
 
 
 class KeyHelp(Sheet):
     """The keys of one screen."""
 
     def __init__(self, title: str, bindings: Sequence[BindingType]) -> None:
-        super().__init__(title, lambda width: list(_keys(bindings, width)))
+        super().__init__(title, lambda width: list(_keys(bindings, width, keys_of(self))))
 
 
-def key_name(key: str) -> str:
-    """A key as it is written: `ctrl+j` is `Ctrl+J`."""
-    *held, last = key.split("+")
-    name = _NAMES.get(last) or (last.upper() if held or last[1:].isdigit() else format_key(last))
-    return "+".join([*(word.capitalize() for word in held), name])
-
-
-def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int) -> Iterator[Line]:
+def _help(
+    groups: Iterable[Group], commands: Sequence[SlashCommand], width: int, keys: Keys
+) -> Iterator[Line]:
     for title, bindings in groups:
         yield from _head(title)
-        yield from _keys(bindings, width)
+        yield from _keys(bindings, width, keys)
         yield BLANK
     yield from _head("Commands")
     for command in commands:
@@ -91,11 +70,11 @@ def _help(groups: Iterable[Group], commands: Sequence[SlashCommand], width: int)
         yield from _row([Span(word)], meaning, width)
 
 
-def _keys(bindings: Sequence[BindingType], width: int) -> Iterator[Line]:
+def _keys(bindings: Sequence[BindingType], width: int, keys: Keys) -> Iterator[Line]:
     for binding in bindings:
         if isinstance(binding, Binding) and binding.description:
-            keys = " ".join(key_name(key) for key in binding.key.split(","))
-            yield from _row([Span(keys, "key")], binding.description, width)
+            names = keys.names(binding.id) if binding.id else map(key_name, binding.key.split(","))
+            yield from _row([Span(" ".join(names) or "—", "key")], binding.description, width)
 
 
 def _head(title: str) -> Iterator[Line]:

@@ -24,6 +24,7 @@ from nodwyn_tui.ui.widgets.chips import Chips
 from nodwyn_tui.ui.widgets.completing import Completer
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
 from nodwyn_tui.ui.widgets.header import Header
+from nodwyn_tui.ui.widgets.keys import Keys, keys_of
 from nodwyn_tui.ui.widgets.meter import EMPTY, Meter
 from nodwyn_tui.ui.widgets.notices import NoticeBar, QueueBar, StandingBar
 from nodwyn_tui.ui.widgets.offers import Offers
@@ -220,6 +221,8 @@ class Stage(Screen[None]):
                 self.header.set_mode(mode)
                 if refused:
                     self.tell("warning", refused)
+            case up.KeysChanged(keys=keys):
+                self.use_keys(Keys(dict(keys)))
             case up.ModelChanged(model=model):
                 self.header.set_model(event)
                 self.tell("info", f"{model} answers from the next request on")
@@ -251,6 +254,7 @@ class Stage(Screen[None]):
         self._lost = "works" if self.activity.busy else "idle"
         self.activity.end()
         self.prompt.forget_asked()
+        send = keys_of(self).name("send")
         if message.unsent:
             digests = [digest for sent in message.unsent for digest in sent.images]
             images = self.prompt.known(digests)
@@ -258,8 +262,16 @@ class Stage(Screen[None]):
         self.standing.set_worker(
             "it stopped and is being started again from the session's log; your draft is kept"
             if message.again
-            else "it stopped several times within a minute; Enter tries again. Your draft is kept"
+            else f"it stopped several times within a minute; {send} tries again. Your draft is kept"
         )
+        self.show_hints()
+
+    def use_keys(self, keys: Keys) -> None:
+        """Other keys count, and are shown."""
+        self.app.set_keymap(keys.keymap)
+        self.transcript.use_keys(keys)
+        self.notices.redraw()
+        self.standing.redraw()
         self.show_hints()
 
     def tell(self, level: Level, text: str, detail: str = "") -> None:
@@ -300,6 +312,7 @@ class Stage(Screen[None]):
         self.header.opened = opened
         self.header.redraw()
         self.transcript.begin(Opening(opened))
+        self.use_keys(Keys(dict(opened.keys)))
         self.activity.end()
         self.notices.clear()
         self.queue.show((), running=False)

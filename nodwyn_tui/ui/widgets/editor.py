@@ -4,12 +4,12 @@ from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.document._document import EditResult, Location, Selection
 from textual.document._edit import Edit
 from textual.widgets import TextArea
 
-from nodwyn_tui.ui.widgets.keys import run_binding
+from nodwyn_tui.ui.widgets.keys import bound, run_binding
 from nodwyn_tui.ui.widgets.painting import painter_for
 from nodwyn_tui.ui.widgets.pastes import Pastes, clean, is_large
 
@@ -18,15 +18,15 @@ class Editor(TextArea):
     """`whole_text` is its text with what the stand-ins stand for."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("f3", "unfold", "open the folded paste at the cursor"),
+        bound("unfold", "unfold"),
         # Textual's own, named here so that help lists them.
-        Binding("ctrl+z", "undo", "undo"),
-        Binding("ctrl+y", "redo", "redo"),
-        Binding("ctrl+left", "cursor_word_left", "a word back"),
-        Binding("ctrl+right", "cursor_word_right", "a word on"),
-        Binding("ctrl+w,alt+backspace", "delete_word_left", "delete the word before the cursor"),
-        Binding("ctrl+u", "delete_to_start_of_line", "delete to the line's start"),
-        Binding("ctrl+k", "delete_to_end_of_line_or_delete_line", "delete to the line's end"),
+        bound("undo", "undo"),
+        bound("redo", "redo"),
+        bound("word_left", "cursor_word_left"),
+        bound("word_right", "cursor_word_right"),
+        bound("delete_word", "delete_word_left"),
+        bound("delete_to_start", "delete_to_start_of_line"),
+        bound("delete_to_end", "delete_to_end_of_line_or_delete_line"),
     ]
 
     def __init__(self, *, id: str | None = None, placeholder: str = "") -> None:

@@ -11,6 +11,7 @@ from textual.timer import Timer
 from nodwyn_tui.link.events import Notice, Unsaved
 from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.ui.widgets.bar import Bar, Row
+from nodwyn_tui.ui.widgets.keys import Keys, keys_of
 from nodwyn_tui.ui.widgets.lines import Span, cut, wrap
 from nodwyn_tui.ui.widgets.visible import one_line
 
@@ -19,14 +20,13 @@ _MARKS = {"info": ("·", "dim"), "warning": ("!", "warning"), "error": ("✗", "
 _MOST_ROWS = 3
 _MOST_NAMES = 3
 _REASONS = {
-    "other-host": "{names} not sent: not confirmed for {host}, F4 confirms",
+    "other-host": "{names} not sent: not confirmed for {host}, {key} confirms",
     "no-vision": "{names} not sent: the model takes no images",
     "missing": "{names} not sent: gone from the session's store",
     "changed": "{names} not sent: changed in the session's store",
     "refused": "{names} not sent: refused by {host} before",
 }
 """Why an image is withheld, in words."""
-_MORE = Span("  F2 shows more", "dim")
 
 
 class NoticeBar(Bar):
@@ -60,13 +60,15 @@ class NoticeBar(Bar):
         if self.notice is None:
             return
         mark, role = _MARKS[self.notice.level]
+        key = keys_of(self).name("details")
+        more = Span(f"  {key} shows more" if key else "", "dim")
         text = [Span(one_line(self.notice.text), role)]
         if self.notice.detail not in self.notice.text:
-            text.append(_MORE)
+            text.append(more)
         rows = list(wrap(text, width - 4))
         if len(rows) > _MOST_ROWS:
-            last = cut([*rows[_MOST_ROWS - 1], Span(" …")], width - 4 - len(_MORE.text))
-            rows[_MOST_ROWS - 1 :] = [(*last, _MORE)]
+            last = cut([*rows[_MOST_ROWS - 1], Span(" …")], width - 4 - len(more.text))
+            rows[_MOST_ROWS - 1 :] = [(*last, more)]
         for n, row in enumerate(rows):
             yield (Span(f" {mark} " if n == 0 else "   ", role), *row)
 
@@ -121,7 +123,7 @@ class StandingBar(Bar):
         if self._worker:
             yield from _alert("WORKER", self._worker, width, "alert")
         if self.withheld.images:
-            yield from _alert("IMAGES", _told(self.withheld), width, "alert")
+            yield from _alert("IMAGES", _told(self.withheld, keys_of(self)), width, "alert")
 
 
 class QueueBar(Bar):
@@ -161,16 +163,17 @@ class QueueBar(Bar):
         self.post_message(self.Clicked())
 
 
-def _told(withheld: ImagesWithheld) -> str:
+def _told(withheld: ImagesWithheld, keys: Keys) -> str:
     """Which images do not go, and why, each reason once; what waits for the person comes first."""
     host = withheld.host or "this host"
+    key = keys.name("confirm_images") or "the key of confirm_images"
     parts = []
     for why, words in _REASONS.items():
         names = [image.name for image in withheld.images if image.why == why]
         if names:
             more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
             listed = ", ".join(names[:_MOST_NAMES])
-            parts.append(words.format(names=listed + more, host=host))
+            parts.append(words.format(names=listed + more, host=host, key=key))
     return "; ".join(parts)
 
 

@@ -5,15 +5,10 @@ from collections.abc import Iterator
 from nodwyn_tui import __version__
 from nodwyn_tui.link.events import Opened
 from nodwyn_tui.ui.widgets.header import MODES, short_path
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.visible import visible
 
-_KEYS = (
-    ("Enter", "sends, Ctrl+J breaks the line"),
-    ("/", "lists the commands, F1 all keys"),
-    ("Esc", "stops what goes on"),
-    ("Tab", "goes to the conversation and back"),
-)
 _POINT = "· "
 """What begins one way out of several."""
 
@@ -24,7 +19,7 @@ class Opening:
     def __init__(self, opened: Opened | None = None) -> None:
         self._opened = opened
 
-    def __call__(self, width: int) -> list[Line]:
+    def __call__(self, width: int, keys: Keys) -> list[Line]:
         opened = self._opened
         if opened is None:
             return [BLANK]
@@ -32,9 +27,9 @@ class Opening:
         if opened.problems:
             lines += [BLANK, *_problems(opened, width)]
         if not opened.model:
-            lines += [BLANK, *_setup(opened, width)]
+            lines += [BLANK, *_setup(opened, width, keys)]
         else:
-            lines += [BLANK, *_first_steps(opened, width)]
+            lines += [BLANK, *_first_steps(opened, width, keys)]
         return lines
 
 
@@ -56,10 +51,10 @@ def _problems(opened: Opened, width: int) -> Iterator[Line]:
             mark = Span("  ")
 
 
-def _setup(opened: Opened, width: int) -> Iterator[Line]:
+def _setup(opened: Opened, width: int, keys: Keys) -> Iterator[Line]:
     yield Line((Span("No model is set up yet", "accent strong"),))
     ways = [Span("/setup", "key"), Span(" finds one or takes a key · ")]
-    tour = [Span("Ctrl+T", "key"), Span(" is the tour: a scripted guide")]
+    tour = [Span(keys.name("tour") or "/tour", "key"), Span(" is the tour: a scripted guide")]
     yield from _wrapped([*ways, *tour], width)
     yield BLANK
     for row in expand_tabs(visible(opened.setup)).split("\n"):
@@ -67,17 +62,26 @@ def _setup(opened: Opened, width: int) -> Iterator[Line]:
         yield from _wrapped([Span(text)], width, Span(_POINT, "dim") if text != row else None)
 
 
-def _first_steps(opened: Opened, width: int) -> Iterator[Line]:
+def _first_steps(opened: Opened, width: int, keys: Keys) -> Iterator[Line]:
     if opened.tour:
         text = "This is the tour: a scripted guide answers here, not a model. Try what you like."
         yield from _wrapped([Span(text, "accent")], width)
         yield BLANK
     means = MODES[opened.mode][1]
     mode = [Span("Mode "), Span(opened.mode, MODES[opened.mode][0]), Span(f": {means}.", "dim")]
-    yield from _wrapped([*mode, Span(" Shift+Tab changes it.", "dim")], width)
+    yield from _wrapped([*mode, Span(f" {keys.name('mode') or '/mode'} changes it.", "dim")], width)
     yield BLANK
-    for key, what in _KEYS:
+    for key, what in _first_keys(keys):
         yield from _wrapped([Span(what, "dim")], width, Span(f"{key:<7}", "key"))
+
+
+def _first_keys(keys: Keys) -> Iterator[tuple[str, str]]:
+    send, line_break = keys.name("send"), keys.name("line_break")
+    help_key = keys.name("help")
+    yield send, f"sends, {line_break} breaks the line"
+    yield "/", "lists the commands" + (f", {help_key} all keys" if help_key else ", /help all keys")
+    yield keys.name("interrupt"), "stops what goes on"
+    yield keys.name("complete"), "goes to the conversation and back"
 
 
 def _wrapped(spans: list[Span], width: int, head: Span | None = None) -> Iterator[Line]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.document._document import Location, Selection
 from textual.message import Message
 
@@ -15,6 +15,7 @@ from nodwyn_tui.link.images import Attached
 from nodwyn_tui.ui.widgets.completing import Completer, CompletingEditor, Completion
 from nodwyn_tui.ui.widgets.dropped import could_be_paths
 from nodwyn_tui.ui.widgets.gallery import Gallery
+from nodwyn_tui.ui.widgets.keys import bound
 from nodwyn_tui.ui.widgets.pastes import clean
 
 LOOKS_S = 0.1
@@ -43,9 +44,9 @@ class PicturingEditor(CompletingEditor):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("ctrl+v", "attach_clipboard", "attach the image on the clipboard"),
-        Binding("left", "cursor_left", "a letter back; from the beginning to the images"),
-        Binding("backspace", "delete_left", "delete; at the beginning mark an image, then remove"),
+        bound("attach", "attach_clipboard"),
+        bound("left", "cursor_left"),
+        bound("delete_left", "delete_left"),
     ]
 
     @dataclass

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import TextArea
@@ -15,6 +15,7 @@ from textual.widgets import TextArea
 from nodwyn_tui.link.images import Attached
 from nodwyn_tui.ui.widgets.completing import Completer
 from nodwyn_tui.ui.widgets.dropped import could_be_an_image
+from nodwyn_tui.ui.widgets.keys import bound, keys_of
 from nodwyn_tui.ui.widgets.picturing import Asked, PicturingEditor
 from nodwyn_tui.ui.widgets.recall import Recall
 
@@ -28,13 +29,13 @@ class Prompt(PicturingEditor):
     """What the person wants goes up as messages."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "submit", "send; during a run, queue for its end"),
-        Binding("alt+enter", "submit(True)", "send into the run, after the calls under way"),
-        Binding("ctrl+j,shift+enter", "line_break", "a new line; so does \\ Enter"),
-        Binding("up", "older", "a line up; at the first, the message before, or one that waits"),
-        Binding("down", "newer", "a line down; at the last, the message after"),
-        Binding("tab", "complete", "complete a command; else to the conversation"),
-        Binding("escape", "back", "put completions or a question away"),
+        bound("send", "submit"),
+        bound("steer", "submit(True)"),
+        bound("line_break", "line_break"),
+        bound("older", "older"),
+        bound("newer", "newer"),
+        bound("complete", "complete"),
+        bound("back", "back"),
     ]
 
     @dataclass
@@ -124,7 +125,8 @@ class Prompt(PicturingEditor):
         self._aside = self.draft
         self.asks_reason = True
         self.set_text("")
-        self.placeholder = "Why not? The model is told. Enter refuses, Esc goes back."
+        send = keys_of(self).name("send")
+        self.placeholder = f"Why not? The model is told. {send} refuses, Esc goes back."
         self.focus()
 
     def end_reason(self) -> None:

@@ -6,16 +6,31 @@ from collections.abc import Iterator
 
 from nodwyn_tui.link.events import ApprovalAsked
 from nodwyn_tui.ui.widgets.diffs import diff_lines
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import Line, Span, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.visible import exact
 
 ANSWERS = "answer:"
 """How the link of a span begins that answers when it is clicked."""
+_ANSWERS = {
+    "allow": ("allow", "allow once"),
+    "session": ("allow_session", "session"),
+    "always": ("allow_always", "always"),
+    "refuse": ("refuse", "no…"),
+}
+"""The binding of each answer, and its word."""
+ANSWER_IDS = tuple(id for id, _ in _ANSWERS.values())
 _MOST_LINES = 24
 
 
 def question_lines(
-    asked: ApprovalAsked, width: int, *, whole: bool, place: tuple[int, int], armed: bool
+    asked: ApprovalAsked,
+    width: int,
+    *,
+    whole: bool,
+    place: tuple[int, int],
+    armed: bool,
+    keys: Keys,
 ) -> Iterator[Line]:
     """The question in `width` cells. `whole` shows all of a long change or command; `place` is its
     number among the waiting ones; `armed` says that its keys are live.
@@ -24,7 +39,9 @@ def question_lines(
     if not whole and len(detail) > _MOST_LINES:
         hidden = len(detail) - _MOST_LINES + 1
         detail[_MOST_LINES - 1 :] = [
-            Line((Span(f"… {hidden:,} more lines · e shows them", "warning"),))
+            Line(
+                (Span(f"… {hidden:,} more lines · {keys.name('show_all')} shows them", "warning"),)
+            )
         ]
     yield from detail
     if asked.warning:
@@ -33,7 +50,7 @@ def question_lines(
         named = ", ".join(exact(path) for path in asked.touches)
         yield from _wrapped([Span("touches ", "dim"), Span(named)], width)
     yield Line(())
-    yield from _keys(asked, width, place, armed=armed)
+    yield from _keys(asked, width, place, armed=armed, keys=keys)
 
 
 def _detail(asked: ApprovalAsked, width: int) -> Iterator[Line]:
@@ -51,21 +68,22 @@ def _detail(asked: ApprovalAsked, width: int) -> Iterator[Line]:
 
 
 def _keys(
-    asked: ApprovalAsked, width: int, place: tuple[int, int], *, armed: bool
+    asked: ApprovalAsked, width: int, place: tuple[int, int], *, armed: bool, keys: Keys
 ) -> Iterator[Line]:
     number, count = place
     lead = "Allow this?" if count == 1 else f"Allow this? ({number} of {count})"
     if not armed:
         yield from _wrapped([Span(lead, "accent strong"), Span("  Tab, then a key", "dim")], width)
         return
-    answers = [("", "a", "llow once", "allow"), ("", "s", "ession", "session")]
-    if asked.pattern:
-        answers.append(("al", "w", "ays", "always"))
-    answers.append(("", "n", "o…", "refuse"))
     spans = [Span(lead, "accent strong")]
-    for before, key, after, answer in answers:
-        link = ANSWERS + answer
-        spans += [Span("  "), Span(before, "", link), Span(f"[{key}]", "key", link)]
+    for answer, (id, word) in _ANSWERS.items():
+        if answer == "always" and not asked.pattern:
+            continue
+        key, link = keys.name(id), ANSWERS + answer
+        before, found, after = word.partition(key) if len(key) == 1 else ("", "", word)
+        after = after if found else f" {word}"
+        before = before if found else ""
+        spans += [Span("  "), Span(before, "", link), Span(f"[{key or '-'}]", "key", link)]
         spans.append(Span(after, "", link))
     yield from _wrapped(spans, width)
     if asked.pattern:

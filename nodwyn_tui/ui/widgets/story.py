@@ -11,6 +11,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import ImagesWithheld, Why
 from nodwyn_tui.ui.widgets.entries import View, can_open, estimate, lay_out
 from nodwyn_tui.ui.widgets.entry_list import Edge, EntryList, Splice
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cut
 from nodwyn_tui.ui.widgets.live import LiveReply
 from nodwyn_tui.ui.widgets.questions import question_lines
@@ -18,7 +19,7 @@ from nodwyn_tui.ui.widgets.questions import question_lines
 _BODIES = 4_000_000
 """Characters of bodies kept; others are fetched again when they come into view."""
 
-Opening = Callable[[int], list[Line]]
+Opening = Callable[[int, Keys], list[Line]]
 
 
 class Story:
@@ -28,6 +29,7 @@ class Story:
 
     def __init__(self, opening: Opening) -> None:
         self.opening = opening
+        self.keys = Keys()
         self.entries = EntryList()
         self.live = LiveReply()
         self.questions: dict[str, up.ApprovalAsked] = {}
@@ -68,13 +70,13 @@ class Story:
 
     def estimate(self, index: int, width: int) -> int:
         if index == 0:
-            return len(self.opening(width))
+            return len(self.opening(width, self.keys))
         entry = self.entry_at(index)
         return estimate(entry, width) if entry else 2
 
     def lay_out(self, index: int, width: int) -> list[Line]:
         if index == 0:
-            return self.opening(width)
+            return self.opening(width, self.keys)
         if index == self.gap:
             return self._gap_lines(width)
         before, entry = self._before(index), self.entry_at(index)
@@ -222,7 +224,12 @@ class Story:
     def _question(self, entry_id: str, asked: up.ApprovalAsked, width: int) -> Iterable[Line]:
         place = (list(self.questions).index(entry_id) + 1, len(self.questions))
         return question_lines(
-            asked, width, whole=entry_id in self._opened, place=place, armed=entry_id == self.armed
+            asked,
+            width,
+            whole=entry_id in self._opened,
+            place=place,
+            armed=entry_id == self.armed,
+            keys=self.keys,
         )
 
 

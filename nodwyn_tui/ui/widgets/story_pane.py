@@ -10,6 +10,7 @@ from textual.message import Message
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.ui.widgets.entry_list import Edge
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.paging import Moved, Paging
 from nodwyn_tui.ui.widgets.selectable import SelectableRows
 from nodwyn_tui.ui.widgets.story import Opening, Story
@@ -67,6 +68,15 @@ class StoryPane(SelectableRows):
         self.viewport.reset()
         self.viewport.go_to(0)
         self.show()
+
+    def use_keys(self, keys: Keys) -> None:
+        """Other keys are named in the opening and in questions."""
+        if keys != self.story.keys:
+            self.story.keys = keys
+            for index in (0, *map(self.story.index_of, self.story.questions)):
+                if index is not None:
+                    self.viewport.changed(index)
+            self.show()
 
     def take(self, told: Told) -> None:
         """Something was told of the story."""

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal, cast
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from nodwyn_tui.link import events as up
-from nodwyn_tui.ui.widgets.keys import run_binding
+from nodwyn_tui.ui.widgets.keys import bound, run_binding
 from nodwyn_tui.ui.widgets.questions import ANSWERS
 from nodwyn_tui.ui.widgets.story_pane import StoryPane
 from nodwyn_tui.ui.widgets.viewport import Place
@@ -27,21 +27,21 @@ class Transcript(StoryPane, can_focus=True):
     """The story, with a current entry that keys act on."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "the entry above"),
-        Binding("down", "move(1)", "the entry below"),
-        Binding("enter", "open", "open the entry, or close it; see an image"),
-        Binding("ctrl+y", "copy_entry", "copy the entry"),
-        Binding("delete", "menu", "take the entry out of the window, or shorten it there"),
-        Binding("ctrl+z", "bring_back", "bring back what was taken out last, or the entry"),
-        Binding("pageup", "page_up", "a page up"),
-        Binding("pagedown", "page_down", "a page down"),
-        Binding("home", "scroll_home", "to the beginning"),
-        Binding("end", "scroll_end", "to the end"),
-        Binding("a", "answer('allow')", "allow the call that waits"),
-        Binding("s", "answer('session')", "allow it for this session"),
-        Binding("w", "answer('always')", "allow it always"),
-        Binding("n", "answer('refuse')", "refuse it and say why"),
-        Binding("e", "expand", "show all of it"),
+        bound("above", "move(-1)"),
+        bound("below", "move(1)"),
+        bound("open", "open"),
+        bound("copy", "copy_entry"),
+        bound("drop", "menu"),
+        bound("bring_back", "bring_back"),
+        bound("entries_up", "page_up"),
+        bound("entries_down", "page_down"),
+        bound("first", "scroll_home"),
+        bound("last", "scroll_end"),
+        bound("allow", "answer('allow')"),
+        bound("allow_session", "answer('session')"),
+        bound("allow_always", "answer('always')"),
+        bound("refuse", "answer('refuse')"),
+        bound("show_all", "expand"),
     ]
 
     @dataclass

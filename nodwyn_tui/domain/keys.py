@@ -11,7 +11,7 @@ Enter = Literal["sends", "breaks"]
 Changed = Mapping[str, str]
 """Keys by the binding's id, as in the file: `ctrl+g`, several with commas, '' for none."""
 
-ALLOWED = "such as ctrl+g, alt+x, shift+f6 or ctrl+home; several with commas; '' for none"
+ALLOWED = "keys such as ctrl+g or f5, with commas, or ''"
 STAYING = {
     "escape": "stops and goes back",
     "enter": 'sends or breaks the line, as [ui] enter = "sends" or "breaks" says',
@@ -120,6 +120,45 @@ KEYS = (
         ("allow_always", "w", "allow it always"),
         ("refuse", "n", "refuse it and say why"),
         ("show_all", "e", "show all of it"),
+    ),
+    *_keys(
+        "settings",
+        ("settings_up", "up", "up"),
+        ("settings_down", "down", "down"),
+        ("settings_page_up", "pageup", "ten up"),
+        ("settings_page_down", "pagedown", "ten down"),
+        ("settings_first", "home", "to the first"),
+        ("settings_last", "end", "to the last"),
+        ("settings_side", "tab,shift+tab", "from the list to the rows, and back"),
+        ("settings_enter", "enter", "to the rows; there: change the value"),
+        ("settings_right", "right", "to the rows; there: the next choice"),
+        ("settings_left", "left", "the choice before; else back to the list"),
+        ("settings_back", "escape,ctrl+c", "back; at last out of the settings"),
+        fixed=True,
+    ),
+    *_keys(
+        "settings",
+        ("settings_turn", "space", "turn a switch, go on to the next choice"),
+        ("settings_default", "delete,backspace", "have the default count again"),
+        ("settings_undo", "ctrl+z", "take the last change back"),
+        ("settings_redo", "ctrl+y", "make it again"),
+        ("settings_save", "s,ctrl+s", "save all changes"),
+        ("settings_look", "/", "look for a setting"),
+        (
+            "settings_add",
+            "a",
+            "add a model from the servers' listings; among the servers: a server",
+        ),
+        ("settings_lead", "l", "have the chosen model lead"),
+        ("settings_fallback", "f", "have it take over where the leading one fails"),
+        ("settings_test", "t", "test it; the price is told first"),
+        ("settings_remove", "d", "remove its entry, or the server's"),
+        ("settings_key", "k", "set the server's key"),
+        ("settings_mine", "m", "an editor saved another value: keep yours"),
+        ("settings_theirs", "u", "an editor saved another value: use that one"),
+        ("settings_reload", "r", "read the file again"),
+        ("settings_help", "f1,?", "this help"),
+        ("settings_details", "f2", "more about the latest remark"),
     ),
 )
 BY_ID: Mapping[str, Key] = {key.id: key for key in KEYS}

@@ -9,7 +9,7 @@ import pytest
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link.settings import SettingsSaved
+from nodwyn_tui.link.settings import SaveSettings, SettingsRefused, SettingsSaved
 from tests.agent.rig import Rig, messages
 from tests.agent.setting_front import Settings, changed, row
 from tests.fakes.anthropic_server import AnthropicServer, Thought, turn
@@ -202,3 +202,59 @@ async def test_thinking_and_cache_settings_change_between_runs(rig: Rig, kind: s
     recorded = rig.of(ev.SessionRecipe)
     assert all(not each.recipe.keep_reasoning for each in recorded)
     assert len(recorded) == (kind == "anthropic"), "where it is on if nothing is set"
+
+
+async def test_keys_are_told_at_once(rig: Rig) -> None:
+    """TUI-11: those that are other than usual; again when they are usual."""
+    settings = Settings(rig)
+    with ChatServer([]) as server:
+        rig.configure(server)
+        opened = await rig.open()
+        assert opened.keys == ()
+        shown = await settings.show()
+        assert row(shown, "keys", "palette").default == "ctrl+p"
+        assert row(shown, "keys", "palette").kind == "text"
+        assert row(shown, "ui", "enter").choices == ("sends", "breaks")
+        rig.tell(
+            SaveSettings(
+                changes=(
+                    changed("keys", "palette", to="F6"),
+                    changed("keys", "tour", to=""),
+                    changed("ui", "enter", to="breaks"),
+                ),
+                version=shown.version,
+            )
+        )
+        told = dict((await rig.until(up.KeysChanged)).keys)
+        assert told["palette"] == "f6"
+        assert told["tour"] == ""
+        assert told["line_break"] == "enter"
+        assert settings.values["keys"] == {"palette": "F6", "tour": ""}
+        shown = await settings.show()
+        assert row(shown, "keys", "tour").origin == "file"
+        assert row(shown, "keys", "tour").value == ""
+        rig.tell(
+            SaveSettings(
+                changes=(
+                    changed("keys", "palette", to=None),
+                    changed("keys", "tour", to=None),
+                    changed("ui", "enter", to=None),
+                ),
+                version=shown.version,
+            )
+        )
+        assert (await rig.until(up.KeysChanged)).keys == ()
+
+
+async def test_a_key_that_clashes_is_not_saved(rig: Rig) -> None:
+    """TUI-5: its row says why as it is typed."""
+    settings = Settings(rig)
+    with ChatServer([]) as server:
+        rig.configure(server)
+        await rig.open()
+        wrong = changed("keys", "palette", to="ctrl+s")
+        shown = await settings.show(wrong)
+        assert "ctrl+s is the key of settings already" in row(shown, "keys", "palette").problem
+        refused = await settings.save(shown, wrong)
+        assert isinstance(refused, SettingsRefused)
+        assert "ctrl+s is the key of settings already" in refused.reason

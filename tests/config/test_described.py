@@ -9,6 +9,7 @@ import pytest
 from nodwyn_tui.config.allowed import KeyPath, known_keys
 from nodwyn_tui.config.described import described, every
 from nodwyn_tui.config.typed import as_typed, choices_of, kind_of, typed
+from nodwyn_tui.domain.keys import CHANGEABLE
 
 ROOT = Path(__file__).parents[2]
 NOT_TYPED = {("models", "*", "price", "tiers"), ("models", "*", "price", "off_peak")}
@@ -19,7 +20,9 @@ def settings(path: KeyPath = ()) -> Iterator[KeyPath]:
     """Every key of the schema."""
     for key in known_keys(path) or ():
         below = (*path, key, "*") if key in ("servers", "models") else (*path, key)
-        if known_keys(below):
+        if below == ("keys",):
+            yield from (("keys", each.id) for each in CHANGEABLE)
+        elif known_keys(below):
             yield from settings(below)
         else:
             yield (*path, key)

@@ -12,6 +12,7 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.activity import summary
 from nodwyn_tui.ui.widgets.footer import Footer
 from nodwyn_tui.ui.widgets.header import Header, short_path
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import Span, cells, plain
 from nodwyn_tui.ui.widgets.meter import KINDS, Meter, bar, facts, tokens
 from nodwyn_tui.ui.widgets.opening import Opening

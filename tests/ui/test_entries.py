@@ -8,6 +8,7 @@ import pytest
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.diffs import counts, diff_lines
 from nodwyn_tui.ui.widgets.entries import View, can_open, duration, estimate, lay_out
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import cells, plain
 from nodwyn_tui.ui.widgets.questions import question_lines
 from nodwyn_tui.ui.widgets.visible import visible

@@ -17,6 +17,7 @@ from nodwyn_tui.ui.widgets.editor import Editor
 from nodwyn_tui.ui.widgets.footer import Hint
 from nodwyn_tui.ui.widgets.keys import Keys, bound, keys_of
 from nodwyn_tui.ui.widgets.notices import NoticeBar
+from nodwyn_tui.ui.widgets.picturing import PicturingEditor
 from nodwyn_tui.ui.widgets.prompt import Prompt
 from nodwyn_tui.ui.widgets.questions import ANSWER_IDS
 from nodwyn_tui.ui.widgets.transcript import Transcript
@@ -180,7 +181,7 @@ class Conversation(Asking):
         """All keys and commands."""
         groups = (
             ("Anywhere", self.BINDINGS),
-            ("Writing", (*Prompt.BINDINGS, *Editor.BINDINGS)),
+            ("Writing", (*Prompt.BINDINGS, *PicturingEditor.BINDINGS, *Editor.BINDINGS)),
             ("In the conversation (Tab)", Transcript.BINDINGS),
         )
         self.app.push_screen(Help(groups, slash.offered(tour=self.tour_offered)))

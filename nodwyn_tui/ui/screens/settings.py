@@ -6,7 +6,7 @@ It is imported when it is opened for the first time (PERF-1); nothing else may i
 from typing import ClassVar
 
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 
 from nodwyn_tui.ui.screens.help import KeyHelp
 from nodwyn_tui.ui.screens.question import Question, Reply
@@ -15,7 +15,7 @@ from nodwyn_tui.ui.screens.settings_stage import ADDING
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.field import Field
 from nodwyn_tui.ui.widgets.footer import Hint
-from nodwyn_tui.ui.widgets.keys import run_binding
+from nodwyn_tui.ui.widgets.keys import Keys, bound, keys_of, run_binding
 from nodwyn_tui.ui.widgets.lines import Line, Span, wrap
 from nodwyn_tui.ui.widgets.listing import Listing
 from nodwyn_tui.ui.widgets.notices import NoticeBar
@@ -26,62 +26,68 @@ class SettingsScreen(SettingsSaving, inherit_bindings=False):
     """Every key of it is a binding; its help lists them from there."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up", "move(-1)", "up"),
-        Binding("down", "move(1)", "down"),
-        Binding("pageup", "move(-10)", "ten up"),
-        Binding("pagedown", "move(10)", "ten down"),
-        Binding("home", "move(-9999)", "to the first"),
-        Binding("end", "move(9999)", "to the last"),
-        Binding("tab,shift+tab", "other_side", "from the list to the rows, and back"),
-        Binding("enter", "enter", "to the rows; there: change the value"),
-        Binding("space", "turn", "turn a switch, go on to the next choice"),
-        Binding("right", "sideways(1)", "to the rows; there: the next choice"),
-        Binding("left", "sideways(-1)", "the choice before; else back to the list"),
-        Binding("delete,backspace", "default", "have the default count again"),
-        Binding("ctrl+z", "undo", "take the last change back"),
-        Binding("ctrl+y", "redo", "make it again"),
-        Binding("s,ctrl+s", "save", "save all changes"),
-        Binding("slash", "look", "look for a setting"),
-        Binding("a", "add", "add a model from the servers' listings; among the servers: a server"),
-        Binding("l", "lead", "have the chosen model lead"),
-        Binding("f", "fallback", "have it take over where the leading one fails"),
-        Binding("t", "test", "test it; the price is told first"),
-        Binding("d", "remove", "remove its entry, or the server's"),
-        Binding("k", "key", "set the server's key"),
-        Binding("m", "mine", "an editor saved another value: keep yours"),
-        Binding("u", "theirs", "an editor saved another value: use that one"),
-        Binding("r", "reload", "read the file again"),
-        Binding("f1,question_mark", "help", "this help"),
-        Binding("f2", "details", "more about the latest remark"),
-        Binding("escape,ctrl+c", "back", "back; at last out of the settings"),
+        bound("settings_up", "move(-1)"),
+        bound("settings_down", "move(1)"),
+        bound("settings_page_up", "move(-10)"),
+        bound("settings_page_down", "move(10)"),
+        bound("settings_first", "move(-9999)"),
+        bound("settings_last", "move(9999)"),
+        bound("settings_side", "other_side"),
+        bound("settings_enter", "enter"),
+        bound("settings_turn", "turn"),
+        bound("settings_right", "sideways(1)"),
+        bound("settings_left", "sideways(-1)"),
+        bound("settings_default", "default"),
+        bound("settings_undo", "undo"),
+        bound("settings_redo", "redo"),
+        bound("settings_save", "save"),
+        bound("settings_look", "look"),
+        bound("settings_add", "add"),
+        bound("settings_lead", "lead"),
+        bound("settings_fallback", "fallback"),
+        bound("settings_test", "test"),
+        bound("settings_remove", "remove"),
+        bound("settings_key", "key"),
+        bound("settings_mine", "mine"),
+        bound("settings_theirs", "theirs"),
+        bound("settings_reload", "reload"),
+        bound("settings_help", "help"),
+        bound("settings_details", "details"),
+        bound("settings_back", "back"),
     ]
 
     def hints(self) -> list[Hint]:
         """The keys that matter now, what matters most first."""
+        return [(key, does) for key, does in self._hints(keys_of(self)) if key]
+
+    def _hints(self, keys: Keys) -> list[Hint]:
+        def of(name: str, does: str) -> Hint:
+            return keys.short(f"settings_{name}"), does
+
         if self.field is not None:
             return [("Enter", "take it"), ("Esc", "leave it as it was")]
         if self.looking:
             return [("↓ Enter", "to what was found"), ("Esc", "all settings")]
-        save: list[Hint] = [("s", "save"), ("^Z", "undo")] if len(self.changes) else []
-        tail: list[Hint] = [("Esc", "leave"), ("F1", "help"), ("/", "find")]
+        save = [of("save", "save"), of("undo", "undo")] if len(self.changes) else []
+        tail: list[Hint] = [("Esc", "leave"), of("help", "help"), of("look", "find")]
         if self.at_rows:
             row = self.row
             if row is not None and row.path in self.changes.conflicts:
-                return [("m", "keep yours"), ("u", "use the editor's"), *save]
+                return [of("mine", "keep yours"), of("theirs", "use the editor's"), *save]
             what = [("Enter", "change")] if row is not None and not row.why_not else []
-            default = [("Del", "default")] if row is not None and row.origin in _OWN else []
+            default = [of("default", "default")] if row is not None and row.origin in _OWN else []
             return [*what, *default, *save, ("Tab", "list"), *tail]
         if self.page in ADDING:
             return [("Enter", "add"), *save, *tail]
-        group = self.group
-        of: list[Hint] = [("Enter", "change"), *save, *tail[:2]]
-        if group is not None and group.kind == "model":
-            of += [("a", "add"), ("t", "test"), ("l", "lead"), ("f", "fallback")]
-        if group is not None and group.kind == "server":
-            of += [("a", "add")]
-        if group is not None and group.kind in ("model", "server"):
-            of += [("k", "key"), ("d", "remove")]
-        return [*of, *tail[2:]]
+        kind = self.group.kind if self.group is not None else ""
+        hints: list[Hint] = [("Enter", "change"), *save, *tail[:2]]
+        if kind in ("model", "server"):
+            hints.append(of("add", "add"))
+        if kind == "model":
+            hints += [of("test", "test"), of("lead", "lead"), of("fallback", "fallback")]
+        if kind in ("model", "server"):
+            hints += [of("key", "key"), of("remove", "remove")]
+        return [*hints, *tail[2:]]
 
     async def on_key(self, event: events.Key) -> None:
         """Here, so that keys act in the order in which they came."""

@@ -9,6 +9,7 @@ from nodwyn_tui.ui.screens.question import Question, Reply
 from nodwyn_tui.ui.screens.settings_editing import SettingsEditing
 from nodwyn_tui.ui.screens.trial_sheet import TrialSheet
 from nodwyn_tui.ui.widgets.field import Field
+from nodwyn_tui.ui.widgets.keys import keys_of
 from nodwyn_tui.ui.widgets.setting_changes import MARKED, Path
 
 LEAD, FALLBACK = MARKED["lead"], MARKED["fallback"]
@@ -81,7 +82,9 @@ class SettingsModels(SettingsEditing):
         if not own:
             self.tell("info", f"{group.name} has no entry in your file: nothing to remove")
             return
-        text = f"Take the entry “{group.name}” out? Ctrl+Z brings it back until it is saved."
+        undo = keys_of(self).name("settings_undo")
+        back = f" {undo} brings it back until it is saved." if undo else ""
+        text = f"Take the entry “{group.name}” out?{back}"
         if self._leads(group):
             text += " It leads: name another one with l."
         replies = (Reply("y", "yes, remove it"), Reply("n", "no, keep it"))
@@ -176,7 +179,9 @@ class SettingsModels(SettingsEditing):
             values[LEAD] = name
         self.awaited = ("model", name)
         self.change(values)
-        self.tell("info", f"{name} is added; s saves it")
+        self.tell(
+            "info", f"{name} is added; {keys_of(self).name('settings_save') or 'saving'} saves it"
+        )
 
     def _add_server(self) -> None:
         names = [group.name for group in self.groups if group.kind == "server"]
@@ -203,7 +208,10 @@ class SettingsModels(SettingsEditing):
                     ("servers", name, "base_url"): address,
                 }
             )
-            self.tell("info", f"{name} is added; s saves it")
+            self.tell(
+                "info",
+                f"{name} is added; {keys_of(self).name('settings_save') or 'saving'} saves it",
+            )
 
     def _removing(self, group: up.SettingsGroup, reply: str | None) -> None:
         if reply != "y":

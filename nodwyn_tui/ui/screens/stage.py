@@ -267,9 +267,11 @@ class Stage(Screen[None]):
         self.show_hints()
 
     def use_keys(self, keys: Keys) -> None:
-        """Other keys count, and are shown."""
-        self.app.set_keymap(keys.keymap)
+        """These keys count, and are shown."""
         self.transcript.use_keys(keys)
+        if keys == keys_of(self):
+            return
+        self.app.set_keymap(keys.keymap)
         self.notices.redraw()
         self.standing.redraw()
         self.show_hints()

@@ -249,4 +249,4 @@ def _clashes(changed: Changed) -> Iterator[tuple[str, str]]:
                     continue
                 meant = key in usual and key in keys_of(other.keys)
                 if not meant and key in keys_now(other.id, changed):
-                    yield id, f"{key} is the key of {other.id} already ({other.does})"
+                    yield id, f"{key} is the key of {other.id} already"

@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent.connecting import Connector
@@ -91,6 +91,11 @@ class Models:
         self.connector = replace(self.connector, loaded=self.loaded)
         self.connector.hold(*self.connector.credentials.held(self.loaded.servers.values()))
         return self.loaded
+
+    def written_since(self) -> Set[str]:
+        """Names of models that the file has by now, and had not when it was read: an editor's."""
+        now = load_settings(self.loaded.file, self.environment)
+        return now.settings.models.keys() - self.loaded.settings.models.keys()
 
     def by(self, loaded: Loaded) -> "Models":
         """The same by other settings, such as those that are not saved yet."""

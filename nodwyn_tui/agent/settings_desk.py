@@ -147,6 +147,11 @@ class SettingsDesk:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
+    def follow(self) -> None:
+        """Takes over what an editor wrote, where it names models that nobody knows here yet."""
+        if self._home.models.written_since():
+            self._renewal.take()
+
     def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Something that may take long, beside everything else. A bug in it ends the worker, as one
         in a run does.

@@ -235,6 +235,7 @@ class Worker:
             return
         if self._session.running:
             raise UsageError(AFTER_THIS_RUN)
+        self._desk.follow()
         found = await self._home.models.choose(name, self._session.name)
         if found.target is None:
             raise self._home.models.missing()
@@ -284,6 +285,7 @@ class Worker:
 
     def _list_models(self) -> None:
         """Asks the servers beside everything else: one that is down answers late, or never."""
+        self._desk.follow()
         if self._listing is None or self._listing.done():
             self._listing = asyncio.create_task(self._listed())
 

@@ -106,6 +106,30 @@ async def test_approvals_and_models_count_at_once(rig: Rig) -> None:
     assert [each.decision for each in rig.of(ev.Approval)] == ["allowed"]
 
 
+async def test_a_model_that_an_editor_wrote_is_there_for_model(rig: Rig) -> None:
+    """TUI-5: `/model` knows the file as it is now, listed and by name; all of it counts."""
+    settings = Settings(rig)
+    with ChatServer([call("shell", {"command": "echo hello"}), say("two")]) as server:
+        rig.configure(server)
+        await rig.open()
+        entry = f'server = "fake1"\nmodel = "{server.model}"\n'
+        with settings.file.open("a") as file:
+            file.write(
+                f'\n[models."an editor\'s"]\n{entry}\n[approvals]\nallow = ["shell: echo *"]\n'
+            )
+        rig.tell(commands.ListModels())
+        assert "an editor's" in [each.name for each in (await rig.until(up.ModelsListed)).models]
+        with settings.file.open("a") as file:
+            file.write(f"\n[models.later]\n{entry}")
+        rig.tell(commands.SwitchModel(model="later"))
+        assert (await rig.until(up.ModelChanged)).model == "later"
+        assert (await rig.ask()).text == "two"
+        settings.file.write_text("no toml")
+        rig.tell(commands.SwitchModel(model="m"))
+        assert (await rig.until(up.ModelChanged)).model == "m"
+    assert [each.decision for each in rig.of(ev.Approval)] == ["allowed"]
+
+
 async def test_a_session_whose_model_is_taken_out_goes_on(rig: Rig) -> None:
     settings = Settings(rig)
     with ChatServer([say("one"), say("two")]) as server:

@@ -153,6 +153,7 @@ class File:
         self.values: dict[tuple[str, ...], str | None] = {}
         self.edited: dict[tuple[str, ...], str] = {}
         self.saves: list[sets.SaveSettings] = []
+        self.problems: tuple[str, ...] = ()
         stage.backend.answers[sets.ShowSettings] = self.show
         stage.backend.answers[sets.SaveSettings] = self.save
         stage.backend.answers[sets.ListServerModels] = lambda _: [LISTED]
@@ -209,7 +210,11 @@ class File:
                     ),
                 )
         return sets.SettingsShown(
-            file=FILE, version=self.version, groups=tuple(groups), unsaved=len(changes)
+            file=FILE,
+            version=self.version,
+            groups=tuple(groups),
+            unsaved=len(changes),
+            problems=self.problems,
         )
 
     def _there(self, group: sets.SettingsGroup, changed: dict) -> bool:

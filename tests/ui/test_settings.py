@@ -15,7 +15,7 @@ from nodwyn_tui.ui.screens.settings import SettingsScreen
 from nodwyn_tui.ui.screens.settings_editing import REST_S
 from tests.ui import scenes
 from tests.ui.backend import OPENED, Stage, press, settled
-from tests.ui.settings_scene import File
+from tests.ui.settings_scene import FILE, File
 
 CAP = ("models", "local", "max_output")
 
@@ -48,9 +48,10 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(size: tuple[int, int] = (80, 24)) -> AsyncIterator[Opened]:
+async def opened(size: tuple[int, int] = (80, 24), *problems: str) -> AsyncIterator[Opened]:
     stage = Stage(*scenes.conversation())
     file = File(stage)
+    file.problems = problems
     async with stage.app.run_test(size=size) as pilot:
         await settled(pilot)
         await press(pilot, "ctrl+s")
@@ -553,3 +554,20 @@ async def test_fast_keys_keep_their_order() -> None:
             at.stage.app.post_message(events.Key(key, character))
         await at.press()
         assert [c.value for c in at.file.saves[0].changes] == ["32007"[:4] + "7"]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (60, 16)])
+async def test_what_is_wrong_beside_the_settings_is_told_at_any_size(size: tuple[int, int]) -> None:
+    """C72: how much is wrong stands in the title; a file's name takes no room of what is."""
+    whole = "is not TOML: Illegal character. Nothing of the file is used until this is mended"
+    async with opened(size, f"{FILE}:7: {whole}") as settings:
+        assert "1 problem" in settings.stage.text()
+        text = " ".join((await settings.press("right")).replace("│", " ").split())
+        assert "! line 7: is not TOML" in text
+        for word in whole.split():
+            assert word in text
+    async with opened(size, f"{FILE}: ui.themee: is not known", f"{FILE}: x: is none") as settings:
+        text = await settings.press("right")
+        assert "2 problems" in text
+        assert "! ui.themee: is not known" in text
+        assert "! x: is none" in text

@@ -163,7 +163,8 @@ class SettingsStage(Screen[str]):
         self.pages.set_active(not self.at_rows and not self.looking)
         self.rows.set_active(self.at_rows)
         count = (self.picture.unsaved if self.picture else 0) or len(self.changes)
-        self.title_bar.tell(self.picture.file if self.picture else "", len(self.changes) and count)
+        file = self.picture.file if self.picture else ""
+        self.title_bar.tell(file, len(self.changes) and count, len(self._problems()))
         self._draw_head()
         if self.at_rows or self.searches:
             self.about.tell(self.row)
@@ -236,7 +237,7 @@ class SettingsStage(Screen[str]):
         self.rows.fill(listed, at)
 
     def _draw_head(self) -> None:
-        problems = self.picture.problems if self.picture else ()
+        problems = self._problems()
         if self.searches:
             count = sum(1 for each in self.rows.listed if each.marks)
             self.head.look(self.query_field, count, typing=self.looking)
@@ -246,6 +247,17 @@ class SettingsStage(Screen[str]):
             self.head.tell(group.title or group.name, group.note, problems)
         else:
             self.head.tell("", "", problems)
+
+    def _problems(self) -> list[str]:
+        """What is wrong in the file beside its settings, without its name: the title has that."""
+        if self.picture is None:
+            return []
+        file = self.picture.file
+        told = (each.removeprefix(f"{file}: ") for each in self.picture.problems)
+        return [
+            f"line {each.removeprefix(f'{file}:')}" if each.startswith(f"{file}:") else each
+            for each in told
+        ]
 
     def _chosen(self) -> Iterator[Listed]:
         group = self.group

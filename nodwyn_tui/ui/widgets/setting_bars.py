@@ -21,17 +21,19 @@ class SettingsTitle(Bar):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._file = ""
-        self._unsaved = 0
+        self._unsaved = self._wrong = 0
 
-    def tell(self, file: str, unsaved: int) -> None:
-        """Whose file, and how many changes are not in it."""
-        if (file, unsaved) != (self._file, self._unsaved):
-            self._file, self._unsaved = file, unsaved
+    def tell(self, file: str, unsaved: int, wrong: int) -> None:
+        """Whose file, how many changes are not in it, and how many of its problems no row tells."""
+        if (file, unsaved, wrong) != (self._file, self._unsaved, self._wrong):
+            self._file, self._unsaved, self._wrong = file, unsaved, wrong
             self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
-        count = self._unsaved
+        count, wrong = self._unsaved, self._wrong
         words = f" {count} not saved " if count else ""
+        if wrong and not count:
+            words = f" {wrong} problem{'s' if wrong > 1 else ''} "
         right = (Span(words, "alert"),) if words else (Span("all saved", "dim"),)
         room = width - 2 - cells(right) - len("Settings  ") - 1
         name = one_line(self._file)
@@ -75,11 +77,18 @@ class PageHead(Bar):
             yield cut([Span(" "), Span(self._note, "dim")], width)
             yield ()
             return
-        for problem in self._problems[:_MOST_PROBLEMS]:
-            yield cut([Span(" "), Span("! ", "error"), Span(one_line(problem), "error")], width)
+        yield from self._wrong_rows(inner)
         if self._title:
             yield cut([Span(" "), Span(one_line(self._title), "heading")], width)
         if self._note:
             for row in wrap([Span(one_line(self._note), "dim")], inner):
                 yield (Span(" "), *row)
         yield ()
+
+    def _wrong_rows(self, inner: int) -> Iterator[Row]:
+        """The first problems: one alone is told whole, several have a row each."""
+        for problem in self._problems[:_MOST_PROBLEMS]:
+            spans = [Span("! ", "error"), Span(one_line(problem), "error")]
+            rows = list(wrap(spans, inner)) if len(self._problems) == 1 else [cut(spans, inner)]
+            for row in rows[:_MOST_PROBLEMS]:
+                yield (Span(" "), *row)

@@ -300,6 +300,9 @@ async def test_an_editors_save_meanwhile_is_decided_by_row() -> None:
         last = at.file.saves[-1]
         assert last.version == "1ee"
         assert len(last.changes) == 2
+        await at.press("ctrl+z")
+        kept = CAP if first.path != CAP else marks
+        assert at.values[kept] == at.file.edited[kept], "what was written over comes back"
 
 
 async def test_looked_for_over_all_pages() -> None:

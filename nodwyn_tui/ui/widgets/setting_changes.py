@@ -37,6 +37,8 @@ class Changes:
         """The version that the conflicts are about."""
         self._sent: Values = {}
         """What is being saved."""
+        self._over: Values = {}
+        """An editor's values that are to be written over: undo brings them back."""
         self._undo: list[Values] = []
         self._redo: list[Values] = []
 
@@ -101,7 +103,9 @@ class Changes:
 
     def keep_mine(self, path: Path) -> None:
         """The person's own value is to be written over the editor's."""
-        if self.conflicts.pop(path, None) is not None:
+        theirs = self.conflicts.pop(path, None)
+        if theirs is not None:
+            self._over[path] = theirs or None
             self._decided()
 
     def take_theirs(self, path: Path) -> None:
@@ -114,17 +118,18 @@ class Changes:
         """What was sent is in the file; what was changed since then is not. Undo turns back what
         was saved, as changes to be saved.
         """
-        files = {path: _in_file(row) for path, row in self._file.items()} | self._leading
+        rows = {path: _in_file(row) for path, row in self._file.items()}
+        files = rows | self._leading | self._over
         known = all(path in files for path in self._sent)
         back = {path: files[path] for path in self._sent} if known else {}
         sent, self._sent = self._sent, {}
         self.values = {p: v for p, v in self.values.items() if p not in sent or sent[p] != v}
-        self.conflicts, self._version = {}, version
+        self.conflicts, self._over, self._version = {}, {}, version
         self._undo, self._redo = [back] if back and not self.values else [], []
 
     def throw_away(self) -> None:
         """Nothing is changed."""
-        self.values, self.conflicts = {}, {}
+        self.values, self.conflicts, self._over = {}, {}, {}
         self._undo, self._redo = [], []
 
     def in_file(self, path: Path) -> str | None:

@@ -392,6 +392,19 @@ async def test_what_was_done_to_an_image_is_told() -> None:
         await until(on, pilot, "shot.png: scaled down from 4000x3000")
 
 
+async def test_a_remark_about_an_image_is_over_with_the_next_one() -> None:
+    """What is wrong with one file is not read as being about another."""
+    on = stage(refused("bad.png is no image"))
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        await paste(on, pilot, "/a/bad.png")
+        await until(on, pilot, "bad.png is no image")
+        on.backend.answers[Attach] = images(SHOT)
+        await paste(on, pilot, "/a/shot.png")
+        await until(on, pilot, CHIP)
+        assert "bad.png is no image" not in on.text()
+
+
 async def test_names_from_outside_are_text() -> None:
     """TUI-2."""
     on = stage(images(attached("a[b]\x1b[31m\n日本.png")))

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from nodwyn_tui.domain.words import Pictures
 from nodwyn_tui.link import commands
-from nodwyn_tui.link.events import FilesFound
+from nodwyn_tui.link.events import FilesFound, Notice
 from nodwyn_tui.link.images import (
     Attach,
     Attached,
@@ -19,7 +19,7 @@ from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.picture_sheet import PictureSheet
-from nodwyn_tui.ui.screens.stage import Stage
+from nodwyn_tui.ui.screens.stage import Level, Stage
 from nodwyn_tui.ui.widgets.chips import Chips
 from nodwyn_tui.ui.widgets.completing import Completer, Completion
 from nodwyn_tui.ui.widgets.image_paths import ImagePaths
@@ -34,6 +34,9 @@ PREVIEW_FROM = 30
 
 class Attaching(Stage):
     """Between the prompt's images and the worker."""
+
+    _remarked: Notice | None = None
+    """What was said of an image last."""
 
     def __init__(
         self, bridge: Bridge, clock: Clock, completer: Completer, pictures: Pictures
@@ -57,6 +60,8 @@ class Attaching(Stage):
                 assert_never(event)
 
     def on_picturing_editor_attach_wanted(self, message: PicturingEditor.AttachWanted) -> None:
+        if self._remarked is not None and self.notices.notice is self._remarked:
+            self.notices.clear()
         if self.bridge.lost:
             self.prompt.forget_asked()
             self.tell("warning", "no image is attached while the worker is gone; Enter starts it")
@@ -135,9 +140,9 @@ class Attaching(Stage):
         else:
             self.prompt.answer(event.text, [image])
         if is_there:
-            self.tell("info", f"{image.name} is attached already")
+            self._remark("info", f"{image.name} is attached already")
         elif image.note:
-            self.tell("info", f"{image.name}: {image.note}")
+            self._remark("info", f"{image.name}: {image.note}")
 
     def _refused(self, event: AttachRefused) -> None:
         asked = self.prompt.answer(event.text, None)
@@ -148,4 +153,9 @@ class Attaching(Stage):
             return
         if asked is not None and asked.sure and event.text:
             self.prompt.put_back([COMMAND + event.text])
-        self.tell("error", event.reason)
+        self._remark("error", event.reason)
+
+    def _remark(self, level: Level, text: str) -> None:
+        """About an image; it is over once the next one is asked for."""
+        self.tell(level, text)
+        self._remarked = self.notices.notice

@@ -211,7 +211,7 @@ class Budget:
         now = self._now
         if reason != "context-exceeded":
             return not now.first
-        return not now.replies and not 0 < now.first < now.run
+        return not now.replies and now.first >= now.run
 
     def projection(self, window: Window) -> int:
         """What the next request comes to, in tokens (ROL-2, ROL-4): what the last one did, as it
@@ -238,7 +238,7 @@ class Budget:
         history: bool = True,
         counted: int = 0,
     ) -> Decision:
-        """What is to happen before the next request, which `window` is the one for: on send with
+        """What is to happen before the next request, whose untrimmed `window` it is: on send with
         the new message in it, after a settled step with its results. `history` says whether
         `session_history` is offered, `counted` what a request was counted to have, in tokens.
         """

@@ -56,8 +56,8 @@ def batch(
     notes: str = "",
 ) -> tuple[Event, ...]:
     """What leaves a window for a new one, to be appended as one: the reset, the lead-in, and the
-    input that carries them. `carried` is what the left window had not come to the end of; `notes`
-    are shown where nothing else of the request does.
+    input that carries them, with its images behind it, and those of what is quoted. `carried` is
+    what the left window had not come to the end of; `notes` are those that nothing else shows.
     """
     said = {draft.text for draft in trigger if isinstance(draft, UserMessage)}
     left = [e for e in carried.asked if not (isinstance(e, UserMessage) and e.text in said)]

@@ -24,7 +24,7 @@ from nodwyn_tui.window.budget import (
     marks,
 )
 from nodwyn_tui.window.build import UNTRIMMED
-from nodwyn_tui.window.contexts import StartTracker
+from nodwyn_tui.window.contexts import StartTracker, narrow
 from tests.builders import LogBuilder
 from tests.generated import EACH_EVENT, STEPS, Step, played
 
@@ -144,7 +144,7 @@ def test_projection_counts_output_results_images_and_what_is_typed() -> None:
 
 
 def test_what_no_server_reports_is_estimated() -> None:
-    """C08: nor does a report below the estimate count."""
+    """C08."""
     log = Session()
     log.user("y" * 9_000)
     log.step(None, None, "z" * 400)
@@ -152,6 +152,15 @@ def test_what_no_server_reports_is_estimated() -> None:
     asked = next(e for e in log.events if isinstance(e, ev.LlmRequest)).estimate
     reply = next(entry for entry in window.entries if entry.kind == "assistant")
     assert log.budget.projection(window) == asked + reply.tokens + 100
+
+
+def test_a_report_below_the_estimate_counts_for_nothing() -> None:
+    """ROL-2."""
+    log = Session()
+    log.user("y" * 9_000)
+    log.step(10, 0)
+    asked = next(e for e in log.events if isinstance(e, ev.LlmRequest)).estimate
+    assert log.budget.projection(log.window(UNTRIMMED)) == asked + 3
 
 
 @pytest.mark.parametrize("change", ["edit", "switch", "rewind"])
@@ -218,6 +227,42 @@ def test_no_chance_to_flush_without_a_reply_behind_the_warning() -> None:
     over = log.decide("on-send", counted=8_000)
     assert isinstance(over, RollOver)
     assert not over.flushed
+
+
+def test_the_chance_that_was_given_stays_given() -> None:
+    """ROL-1: unless a rewind takes it back; a request that is refused gives none (ROL-7)."""
+    log = filled(6_200)
+    first = log.user("before the warning")
+    log.add(lead_in.warning(Warn(6_200, CEILING), notes=True))
+    log.step(6_300)
+    second = log.user("after it")
+    log.step(7_600)
+    log.rewind(second.seq)
+    over = log.decide("on-send", counted=8_000)
+    assert isinstance(over, RollOver)
+    assert over.flushed
+    refused = log.decide("context-exceeded")
+    assert isinstance(refused, RollOver)
+    assert not refused.flushed
+    log.rewind(first.seq)
+    over = log.decide("on-send", counted=8_000)
+    assert isinstance(over, RollOver)
+    assert not over.flushed
+
+
+def test_replies_that_were_taken_back_fill_no_window() -> None:
+    """ROL-5."""
+    log = filled(100)
+    message = log.user("more")
+    log.step(100)
+    log.rewind(message.seq)
+    over = log.decide("on-send", counted=8_000)
+    assert isinstance(over, RollOver)
+    assert not over.too_small
+    log.rewind([e.seq for e in log.events if isinstance(e, ev.LlmResponse)][1])
+    over = log.decide("on-send", counted=8_000)
+    assert isinstance(over, RollOver)
+    assert over.too_small
 
 
 def test_a_warning_that_was_taken_back_may_come_again() -> None:
@@ -402,6 +447,26 @@ def test_the_window_s_own_events_decide_as_the_whole_log_does(steps: list[Step])
         reasons: tuple[Reason, ...] = ("on-send", "mid-run", "context-exceeded")
         for reason in reasons:
             assert again.decide(reason, window, recipe) == budget.decide(reason, window, recipe)
+
+
+@EACH_EVENT
+@given(STEPS)
+def test_what_a_rewind_takes_out_counts_no_more(steps: list[Step]) -> None:
+    """ROL-4: what stands in the window then decides, as if nothing else had been said in it."""
+    session = played(steps)
+    budget, tracker = Budget(), StartTracker()
+    for seq, event in enumerate(session.events, 1):
+        budget.feed(event)
+        tracker.feed(event)
+        if isinstance(event, ev.WindowRewind):
+            place, again = tracker.place, Budget()
+            kept = {earlier.seq for earlier in narrow(session.events[:seq], place)}
+            for earlier in session.events[:seq]:
+                if earlier.seq in {*kept, place.since}:
+                    again.feed(earlier)
+            assert again.window == budget.window
+            assert again.warned == budget.warned
+            assert again.is_fresh("on-send") == budget.is_fresh("on-send")
 
 
 @EACH_EVENT

@@ -12,6 +12,7 @@ Name = Literal[
     "pull",
     "mode",
     "settings",
+    "keys",
     "clear",
     "compact",
     "fold",
@@ -44,6 +45,7 @@ COMMANDS = (
     SlashCommand("pull", "have Ollama fetch a model", "[NAME]"),
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
     SlashCommand("settings", "models, servers, keys, limits, looks: all of config.toml"),
+    SlashCommand("keys", "change what is bound to which key"),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),
     SlashCommand(

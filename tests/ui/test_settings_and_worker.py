@@ -73,11 +73,12 @@ async def test_a_changed_key_counts_once_it_is_saved(home: Path, tmp_path: Path)
         async with asyncio.timeout(20):
             while app.conversation.header.opened is None:
                 await settled(pilot)
-            await press(pilot, "ctrl+s")
+            await press(pilot, *"/keys", "enter")
             screen = app.conversation
             while screen.settings is None or screen.settings.picture is None:
                 await settled(pilot)
             settings = screen.settings
+            assert settings.page == ("keys", "")
             settings.to_row(("keys", "settings"))
             assert settings.row is not None
             assert settings.row.default == "ctrl+s"

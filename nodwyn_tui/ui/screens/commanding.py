@@ -66,17 +66,19 @@ class Commanding(Configuring):
                 self.edit(invocation.name)
             case "image":
                 self.prompt.ask(invocation.argument, sure=True)
-            case "settings" | "help" | "tour":
+            case "settings" | "keys" | "help" | "tour":
                 self._open(invocation.name)
             case "copy":
                 self._copy_reply()
             case "quit":
                 self.leave()
 
-    def _open(self, name: Literal["settings", "help", "tour"]) -> None:
+    def _open(self, name: Literal["settings", "keys", "help", "tour"]) -> None:
         match name:
             case "settings":
                 self.action_settings()
+            case "keys":
+                self.action_settings("keys")
             case "help":
                 self.action_help()
             case "tour":

@@ -22,11 +22,12 @@ class Configuring(SettingUp):
 
     settings: "SettingsScreen | None" = None
 
-    def action_settings(self) -> None:
-        """Open the settings."""
+    def action_settings(self, page: str = "") -> None:
+        """Open the settings, at a page."""
         if self.settings is None:
             made = importlib.import_module(_MODULE).SettingsScreen
             self.settings = cast("Callable[..., SettingsScreen]", made)(self.bridge.send)
+            self.settings.page = (page, "") if page else None
             self.app.push_screen(self.settings, self._settings_left)
 
     def on_settings_news(self, message: news.SettingsNews) -> None:

@@ -7,6 +7,8 @@ from typing import assert_never
 from nodwyn_tui.link import settings as up
 from nodwyn_tui.ui.screens.settings_models import SettingsModels
 from nodwyn_tui.ui.screens.settings_stage import THEME
+from nodwyn_tui.ui.widgets.keys import keys_of
+from nodwyn_tui.ui.widgets.setting_rows import how_to_decide
 
 
 class SettingsSaving(SettingsModels):
@@ -42,7 +44,8 @@ class SettingsSaving(SettingsModels):
         elif conflicts := self.changes.conflicts:
             self._leaves = False
             self.to_row(next(iter(conflicts)))
-            self.tell("warning", "an editor saved another value here: m keeps yours, u uses it")
+            how = how_to_decide(keys_of(self))
+            self.tell("warning", f"an editor saved another value here: {how} it")
         elif wrong := [row for row in self._changed() if row.problem]:
             self._leaves = False
             self.to_row(wrong[0].path)

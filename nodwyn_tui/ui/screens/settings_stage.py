@@ -15,6 +15,7 @@ from nodwyn_tui.link.events import Notice
 from nodwyn_tui.link.settings import Setting, SettingsGroup, SettingsShown
 from nodwyn_tui.ui.widgets.field import Field
 from nodwyn_tui.ui.widgets.footer import Footer, Hint
+from nodwyn_tui.ui.widgets.keys import keys_of
 from nodwyn_tui.ui.widgets.listing import Listed, Listing
 from nodwyn_tui.ui.widgets.notices import NoticeBar
 from nodwyn_tui.ui.widgets.setting_bars import PageHead, SettingsTitle
@@ -281,6 +282,7 @@ class SettingsStage(Screen[str]):
             theirs=self.changes.conflicts.get(row.path),
             field=field,
             column=column,
+            keys=keys_of(self),
         )
 
     def _follow_theme(self) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from nodwyn_tui.link.settings import Setting, SettingOrigin
 from nodwyn_tui.ui.widgets.bar import Bar, Row
 from nodwyn_tui.ui.widgets.field import Field
+from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cells, cut, spread, wrap
 from nodwyn_tui.ui.widgets.visible import one_line
 
@@ -61,6 +62,7 @@ class SettingRow:
     field: Field | None = None
     column: int = 20
     marks: bool = True
+    keys: Keys
 
     def lines(self, width: int, *, marked: bool, active: bool) -> list[Line]:
         here, width = marked and active, min(width, _WIDEST)
@@ -86,7 +88,8 @@ class SettingRow:
         if not text:
             row = self.setting
             counts = one_line(row.source) if row.origin == "default" and not self.changed else ""
-            return (Span(counts or "not set", "dim" if here else "faint"),)
+            nothing = "none" if row.default else "not set"
+            return (Span(counts or nothing, "dim" if here else "faint"),)
         role = "accent" if self.changed else ""
         if here and self.setting.choices:
             return (Span("◂ ", "dim"), Span(text, role), Span(" ▸", "dim"))
@@ -106,11 +109,17 @@ class SettingRow:
             below.append((Span("! ", "error"), Span(one_line(self.setting.problem), "error")))
         if self.theirs is not None:
             theirs = said(self.setting, self.theirs) or "not set"
-            text = f"an editor saved “{theirs}” meanwhile: m keeps yours, u uses that one"
+            text = f"an editor saved “{theirs}” meanwhile: {how_to_decide(self.keys)} that one"
             below.append((Span("! ", "warning"), Span(text, "warning")))
         for spans in below:
             for row in wrap(spans, width - _INDENT):
                 yield Line((Span(" " * _INDENT), *row), lead=_INDENT)
+
+
+def how_to_decide(keys: Keys) -> str:
+    """Between one's own value and an editor's; ends before what is used of the editor's."""
+    mine, theirs = keys.name("settings_mine"), keys.name("settings_theirs")
+    return f"{mine or 'settings_mine'} keeps yours, {theirs or 'settings_theirs'} uses"
 
 
 class AboutSetting(Bar):

@@ -2,6 +2,7 @@
 for the one before (TUI-6). The same whenever `/setup` asks for it.
 """
 
+from dataclasses import replace
 from typing import assert_never
 
 from nodwyn_tui.link import events as up
@@ -20,6 +21,7 @@ STARTING = (
     "SmolLM2 with 135 million parameters runs on this machine and sends nothing anywhere. It shows"
     " how this program works; what it says is often wrong, and it uses no tools."
 )
+KEPT = "its key is kept"
 LOST = "the worker failed, and was started again: try once more"
 
 
@@ -30,6 +32,8 @@ class SettingUp(Editing):
     _ways_list: Ways | None = None
     _server: setup.Way | None = None
     """The server whose key or models are asked for."""
+    _of_the_hosted = False
+    """Whether it was picked from the list of servers."""
     _in_a_file: bool = False
     """Whether the keyring took no key, so that a file is to."""
     _key: KeyScreen | None = None
@@ -114,7 +118,7 @@ class SettingUp(Editing):
             self.call_later(self.set_up)
 
     def _picked_way(self, picked: str | None) -> None:
-        self._ways_list = None
+        self._ways_list, self._of_the_hosted = None, False
         kind, _, name = (picked or "").partition(":")
         match kind:
             case "model":
@@ -122,7 +126,7 @@ class SettingUp(Editing):
             case "server":
                 self._ask_models(self._way(name))
             case "hosted":
-                self.app.push_screen(Servers(self._ways), self._picked_server)
+                self._list_servers()
             case "pull":
                 self.pull("")
             case "local":
@@ -134,10 +138,14 @@ class SettingUp(Editing):
             case _:
                 pass
 
+    def _list_servers(self) -> None:
+        self.app.push_screen(Servers(self._ways), self._picked_server)
+
     def _picked_server(self, name: str | None) -> None:
         if not name:
             self.set_up()
             return
+        self._of_the_hosted = True
         way = self._way(name)
         if way.ready:
             self._ask_models(way)
@@ -175,7 +183,7 @@ class SettingUp(Editing):
     def _left_key(self, taken: bool | None) -> None:
         self._key, self._typed = None, ""
         if not taken:
-            self.app.push_screen(Servers(self._ways), self._picked_server)
+            self._list_servers()
 
     def _ask_models(self, way: setup.Way) -> None:
         self._server = way
@@ -195,6 +203,10 @@ class SettingUp(Editing):
                 self._key.refused(why[0])
                 return
             self._key.dismiss(True)
+            self._server = replace(self._server, ready=True, detail=KEPT)
+            self._ways = tuple(
+                self._server if way.name == self._server.name else way for way in self._ways
+            )
             self._show_models(self._server)
         if self._models_list is not None:
             self._models_list.listed(answer)
@@ -211,6 +223,8 @@ class SettingUp(Editing):
                 self._ask_models(way)
             case "key":
                 self._ask_key(way)
+            case _ if self._of_the_hosted:
+                self._list_servers()
             case _:
                 self.set_up()
 

@@ -162,7 +162,7 @@ async def test_escape_twice_takes_the_last_message_back_into_the_prompt() -> Non
         assert "Esc edit your last message" in on.text()
         await press(pilot, "escape")
         await settled(pilot)
-        assert on.backend.told[-1] == REWIND
+        assert on.backend.of(commands.EditWindow)[-1] == REWIND
         assert on.screen.prompt.text == "go"
         assert "files stay as they are" in " ".join(on.text().split())
         await press(pilot, "f2")
@@ -187,7 +187,8 @@ async def test_escape_twice_again_offers_earlier_messages() -> None:
         assert "Why does [b]it[/b] fail?" in on.text()
         await press(pilot, "down", "enter")
         await settled(pilot)
-        assert on.backend.told[-1] == commands.EditWindow(entry_id="00000004", action="rewind")
+        edits = on.backend.of(commands.EditWindow)
+        assert edits[-1] == commands.EditWindow(entry_id="00000004", action="rewind")
         assert on.screen.prompt.text == "an earlier one"
 
 

@@ -57,7 +57,7 @@ def test_no_ollama_is_told(capfd: pytest.CaptureFixture[str], home: Path) -> Non
 
 def test_ctrl_c_stops_it_at_ollama_too(home: Path) -> None:
     """TUI-6: what came stays there; the exit code says that it was interrupted."""
-    library = Library({"large:9b": (60_000_000,)}, pause=0.05)
+    library = Library({"large:9b": (600_000_000,)}, pause=0.05)  # half a minute
     with OllamaServer(installed=(), library=library) as server:
         environment = {**os.environ, "OLLAMA_HOST": server.base_url, "NODWYN_HOME": str(home)}
         process = subprocess.Popen(

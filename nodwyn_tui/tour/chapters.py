@@ -93,8 +93,9 @@ _ASK = Chapter(
         Step(
             """\
 A command can change things. In the mode `ask` it waits for you: its row shows exactly what \
-would run, and which keys allow it or refuse it. **Shift+Tab** goes through the modes: `plan` only \
-reads, `ask` asks, `edits` lets files of this folder be changed, `auto` asks nothing and needs a \
+would run, and which keys allow it or refuse it. **Shift+Tab**, unless you gave it another key, \
+goes through the modes: `plan` only reads, `ask` asks, `edits` lets files of this folder be \
+changed, `auto` asks nothing and needs a \
 sandbox.""",
             calls=(Call("shell", {"command": _TEST}),),
         ),

@@ -59,7 +59,7 @@ class Rules:
         """The verdict on a call. Secret files and paths outside ask in every mode, unless a pattern
         names them; in plan mode nothing but looking passes.
         """
-        if mode == "plan" and effect in ("write", "shell"):
+        if mode == "plan" and effect in ("write", "shell", "note"):
             return Verdict("refused", reason=PLAN_REFUSAL)
         if self._matches(self.session, tool, ask):
             return Verdict("allowed", "session")
@@ -67,7 +67,8 @@ class Rules:
             return Verdict("allowed", "always")
         if ask.secret or ask.outside:
             return Verdict("ask")
-        if effect in ("read", "state") or mode == "auto" or (mode == "edits" and effect == "write"):
+        free = ("read", "state", "note", *(("write",) if mode == "edits" else ()))
+        if effect in free or mode == "auto":
             return Verdict("allowed")
         return Verdict("ask")
 

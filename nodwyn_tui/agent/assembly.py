@@ -18,6 +18,7 @@ from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.prompt import SYSTEM, WITHOUT_TOOLS
 from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
+from nodwyn_tui.agent.remembered import Remembered
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
@@ -169,7 +170,14 @@ class Assembly:
             Parts(
                 conversation=conversation,
                 target=target,
-                toolbox=Toolbox(tools, conversation, files, artifacts, key),
+                toolbox=Toolbox(
+                    tools,
+                    conversation,
+                    files,
+                    artifacts,
+                    Remembered(memory, self._rooms.clock),
+                    key,
+                ),
                 gate=gate,
                 fresh=Fresh(
                     conversation,

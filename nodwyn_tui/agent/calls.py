@@ -117,7 +117,7 @@ class CallRunner:
         ask = await tool.describe(arguments, context)
         asked = self._clock.monotonic()
         try:
-            verdict = await self._gate.settle(call, tool.effect, ask)
+            verdict = await self._gate.settle(call, ask.effect or tool.effect, ask)
         except NobodyToAsk as needed:
             blocked.append(needed.pattern)
             verdict = Verdict("refused", by="nobody")

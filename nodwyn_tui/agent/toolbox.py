@@ -9,7 +9,7 @@ from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.history import LogHistory
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.tools.base import Artifacts, Context, Tool
+from nodwyn_tui.tools.base import Artifacts, Context, Memory, Tool
 from nodwyn_tui.tools.shell import Shell
 
 PLAN_MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
@@ -27,11 +27,13 @@ class Toolbox:
         conversation: Conversation,
         files: "WorkspaceFiles",
         artifacts: Artifacts,
+        memory: Memory,
         key: Callable[[], bytes],
     ) -> None:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.originals: dict[str, str] = {}
-        self._conversation, self._files, self._artifacts = conversation, files, artifacts
+        self._conversation, self._files = conversation, files
+        self._artifacts, self._memory = artifacts, memory
         self.attachments: Attachments | None = None
         """Where images that tools give are kept; without it there are none."""
         self._history = LogHistory(conversation, key)
@@ -49,6 +51,7 @@ class Toolbox:
             history=self._history,
             artifacts=self._artifacts,
             plan=RecordedPlan(self._conversation),
+            memory=self._memory,
             progress=progress,
             pictures=self.attachments.for_tools() if self.attachments else None,
         )

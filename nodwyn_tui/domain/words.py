@@ -10,6 +10,8 @@ Strategy = Literal["trim", "rollover", "compact"]
 WindowAction = Literal[
     "fold", "drop", "drop_step", "drop_exchange", "restore", "restore_exchange", "rewind"
 ]
+MemoryFile = Literal["facts", "corrections", "context-notes"]
+"""What is remembered between sessions, by the name of its file."""
 Pictures = Literal["kitty", "sixel", "halves", "none"]
 """How a terminal shows pictures: by Kitty's protocol, as Sixels, as half cells, or not."""
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]

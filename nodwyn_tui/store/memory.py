@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.domain.words import MemoryFile
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.lock import turn
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.words import words_of
 from nodwyn_tui.system.atomic import disk_error, make_private_dir, write_whole
 
-MemoryFile = Literal["facts", "corrections", "context-notes"]
 Keeper = Literal["workspace", "person"]
 
 LARGEST = 256 * 1024
@@ -93,17 +93,26 @@ class Memory:
         keepers: tuple[Keeper, ...] = ("workspace", "person")
         return tuple(item for keeper in keepers for item in _items(self.text(file, keeper), keeper))
 
-    def add(self, file: MemoryFile, text: str, date: str) -> None:
-        """Adds an item to a file of the workspace, unless it stands there already."""
-        line = " ".join(self._redactor.text(clean(text)).split())
-        if not line or len(line) > FACT:
-            raise StoreError(f"an item has 1 to {FACT:,} characters, this one {len(line):,}")
+    def addition(self, file: MemoryFile, text: str, date: str) -> str:
+        """The line that `add` would write, without keys; '' where its item stands there already.
+        Raises what `add` would, but for what only writing tells.
+        """
+        item = " ".join(self._redactor.text(clean(text)).split())
+        if not item or len(item) > FACT:
+            raise StoreError(f"an item has 1 to {FACT:,} characters, this one {len(item):,}")
+        self._place(file)
+        known = any(each.text == item for each in _items(self.text(file), "workspace"))
+        return "" if known else f"- {date} {item}"
+
+    def add(self, file: MemoryFile, text: str, date: str) -> bool:
+        """Adds an item to a file of the workspace; false where it stands there already."""
         with self._turn(file) as path:
-            before = self.text(file)
-            if any(item.text == line for item in _items(before, "workspace")):
-                return
-            gap = "" if not before or before.endswith("\n") else "\n"
-            self._write(path, f"{before}{gap}- {date} {line}\n")
+            line = self.addition(file, text, date)
+            if line:
+                before = self.text(file)
+                gap = "" if not before or before.endswith("\n") else "\n"
+                self._write(path, f"{before}{gap}{line}\n")
+            return bool(line)
 
     def replace(self, file: MemoryFile, text: str) -> None:
         """A whole file of the workspace anew."""
@@ -113,14 +122,22 @@ class Memory:
     @contextmanager
     def _turn(self, file: MemoryFile) -> Iterator[Path]:
         """The right to write a file, for as long as it is held: several sessions share it."""
-        path = self.path(file)
-        if path is None:
-            raise StoreError("this workspace keeps no memory: its folder cannot be written")
-        if path.parent.is_symlink() or path.is_symlink():
-            raise StoreError(f"{path} is a link, which memory never follows; remove it")
+        path = self._place(file)
         make_private_dir(path.parent)
         with turn(path.with_name(f".{path.name}.lock")):
             yield path
+
+    def _place(self, file: MemoryFile) -> Path:
+        """Where a file of the workspace may be written."""
+        path = self.path(file)
+        if path is None:
+            raise StoreError(
+                "this workspace keeps no memory: its .nodwyn is a link, which memory never follows;"
+                " put a folder in its place"
+            )
+        if path.parent.is_symlink() or path.is_symlink():
+            raise StoreError(f"{path} is a link, which memory never follows; remove it")
+        return path
 
     def _write(self, path: Path, text: str) -> None:
         data = text.encode()

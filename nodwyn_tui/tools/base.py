@@ -12,10 +12,11 @@ from pydantic import BaseModel
 
 from nodwyn_tui.domain.events import ImageRef, PlanItem
 from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.domain.words import MemoryFile
 
-Effect = Literal["read", "write", "shell", "state"]
+Effect = Literal["read", "write", "shell", "state", "note"]
 """What a call may do: `read` looks, `write` changes files, `shell` runs a command, `state` changes
-only what this program keeps (a plan, a note)."""
+only what the session keeps (a plan), `note` what the model keeps for itself beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,8 @@ class Ask:
     exact command. `touches` are workspace-relative paths it may change; `subject` is what a
     pattern's glob is matched with; `secret` says that it reads or writes a known secret file,
     `outside` a path outside the workspace: both ask in every mode. `paths` are the true, absolute
-    paths that a file tool will open, and no others once this was allowed.
+    paths that a file tool will open, and no others once this was allowed. `effect` is this call's,
+    where it does less than its tool can.
     """
 
     title: str
@@ -35,6 +37,7 @@ class Ask:
     secret: bool = False
     outside: bool = False
     paths: tuple[str, ...] = ()
+    effect: Effect | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +134,28 @@ class Plan(Protocol):
     def write(self, items: Sequence[PlanItem]) -> None: ...
 
 
+class Memory(Protocol):
+    """What lasts beyond the session (ORD-10). All raise `ToolError` where it can't be read or
+    written, and wait for others that write: call them in a thread.
+    """
+
+    def read(self, file: MemoryFile) -> str:
+        """What stands in a file, the workspace's and the person's, each framed; '' for nothing."""
+        ...
+
+    def addition(self, file: MemoryFile, text: str) -> str:
+        """The dated line that `add` would write, without keys; '' where it stands there already."""
+        ...
+
+    def add(self, file: MemoryFile, text: str) -> bool:
+        """Adds an item to the workspace's file; false where it stands there already."""
+        ...
+
+    def write(self, file: MemoryFile, text: str) -> None:
+        """The workspace's file anew."""
+        ...
+
+
 class Pictures(Protocol):
     """Images for a model that takes them (IMG-8)."""
 
@@ -152,6 +177,7 @@ class Context:
     history: History
     artifacts: Artifacts
     plan: Plan
+    memory: Memory
     progress: Callable[[str], None] = field(default=lambda _line: None)
     granted: Ask | None = None
     pictures: Pictures | None = None

@@ -20,6 +20,7 @@ from nodwyn_tui.tools.fs_list import FsList
 from nodwyn_tui.tools.fs_read import FsRead
 from nodwyn_tui.tools.fs_search import FsSearch
 from nodwyn_tui.tools.fs_write import FsWrite
+from nodwyn_tui.tools.memory import MemoryTool
 from nodwyn_tui.tools.plan_write import PlanWrite
 from nodwyn_tui.tools.session_history import SessionHistory
 from nodwyn_tui.tools.shell import Shell
@@ -42,6 +43,7 @@ def default_tools(environment: Mapping[str, str]) -> tuple[Tool[Any], ...]:
         FsEdit(home),
         Shell(environment, home),
         PlanWrite(),
+        MemoryTool(),
         SessionHistory(),
     )
 

@@ -18,6 +18,28 @@ CASES = Path(__file__).parent.parent / "cases" / "files"
 
 
 @dataclass
+class Kept:
+    """A memory, as lines by file."""
+
+    files: dict[str, list[str]] = field(default_factory=dict)
+
+    def read(self, file: str) -> str:
+        return "\n".join(self.files.get(file, ()))
+
+    def addition(self, file: str, text: str) -> str:
+        line = f"- 2026-11-30 {text}"
+        return "" if line in self.files.get(file, ()) else line
+
+    def add(self, file: str, text: str) -> bool:
+        line = self.addition(file, text)
+        self.files.setdefault(file, []).extend([line] if line else [])
+        return bool(line)
+
+    def write(self, file: str, text: str) -> None:
+        self.files[file] = [text]
+
+
+@dataclass
 class Ports:
     """Files, history, artifacts and plan of one session, kept in memory and in a folder."""
 
@@ -30,6 +52,7 @@ class Ports:
     items: dict[str, str] = field(default_factory=dict)
     plan: list[PlanItem] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
+    memory: Kept = field(default_factory=Kept)
 
     def seen(self, path: Path, digest: str) -> None:
         self.known[path] = digest
@@ -80,7 +103,12 @@ class Desk:
     def context(self) -> Context:
         ports: Any = self.ports
         return Context(
-            files=ports, history=ports, artifacts=ports, plan=ports, progress=self.progress.append
+            files=ports,
+            history=ports,
+            artifacts=ports,
+            plan=ports,
+            memory=ports.memory,
+            progress=self.progress.append,
         )
 
     async def ask(self, name: str, **arguments: Any) -> Ask:

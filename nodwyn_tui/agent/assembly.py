@@ -186,6 +186,7 @@ class Assembly:
                     self._rooms.clock,
                     lambda: gate.mode,
                 ),
+                memory=memory,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,
                 state=self._rooms.state,

@@ -14,6 +14,7 @@ from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.config.schema import LimitSettings
 from nodwyn_tui.store.draft import Draft
+from nodwyn_tui.store.memory import Memory
 from nodwyn_tui.system.clock import Clock
 
 
@@ -31,6 +32,7 @@ class Parts:
     toolbox: Toolbox
     gate: Gate
     fresh: Fresh
+    memory: Memory
     draft: Draft | None
     clock: Clock
     state: Path

@@ -12,6 +12,7 @@ from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.editing import BUSY, Editing
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.parts import Parts
+from nodwyn_tui.agent.remembered import shown
 from nodwyn_tui.agent.runs import Runs
 from nodwyn_tui.agent.sight import host_of
 from nodwyn_tui.agent.switching import Cold, cold, recorded
@@ -249,6 +250,10 @@ class Session:
             return self._editing.price(entry_id, self.target)
         except UsageError as error:
             return up.EditPriced(entry_id=entry_id, options=(), why_not=str(error))
+
+    def show_memory(self, command: commands.ShowMemory) -> None:
+        """Tells what is remembered between sessions."""
+        self._emit(shown(self._parts.memory, command.files))
 
     def tell_meter(self) -> None:
         """Sends the context meter as it stands."""

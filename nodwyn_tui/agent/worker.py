@@ -161,6 +161,8 @@ class Worker:
                 await self._session.answer(command)
             case commands.SetMode():
                 self._session.set_mode(command.mode)
+            case commands.ShowMemory():
+                self._session.show_memory(command)
             case ConfirmImages():
                 self._session.confirm_images()
             case _:

@@ -12,6 +12,8 @@ WindowAction = Literal[
 ]
 MemoryFile = Literal["facts", "corrections", "context-notes"]
 """What is remembered between sessions, by the name of its file."""
+Keeper = Literal["workspace", "person"]
+"""Whose memory it is: each keeps files of the same names."""
 Pictures = Literal["kitty", "sixel", "halves", "none"]
 """How a terminal shows pictures: by Kitty's protocol, as Sixels, as half cells, or not."""
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]

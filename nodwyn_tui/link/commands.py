@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from nodwyn_tui.domain.words import Mode, Strategy, WindowAction
+from nodwyn_tui.domain.words import MemoryFile, Mode, Strategy, WindowAction
 from nodwyn_tui.link.images import ImageCommand
 from nodwyn_tui.link.record import Record
 from nodwyn_tui.link.settings import SettingsCommand
@@ -127,6 +127,12 @@ class ListMessages(Record):
     """Ask for `MessagesListed`."""
 
 
+class ShowMemory(Record):
+    """Ask for `MemoryShown`, of these files."""
+
+    files: tuple[MemoryFile, ...]
+
+
 class TakeBack(Record):
     """The message that waits last is to be the person's again (`Returned`)."""
 
@@ -193,6 +199,7 @@ Command = (
     | PriceEdit
     | EditWindow
     | ListMessages
+    | ShowMemory
     | TakeBack
     | NewSession
     | StartTour

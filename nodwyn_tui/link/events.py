@@ -7,7 +7,7 @@ read. Everything in them that a model, a tool, a file or a server wrote is plain
 from typing import Literal
 
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.domain.words import Mode, RunEndWhy, WindowAction
+from nodwyn_tui.domain.words import Keeper, MemoryFile, Mode, RunEndWhy, WindowAction
 from nodwyn_tui.link.images import Attached, ImageEvent
 from nodwyn_tui.link.record import Record
 from nodwyn_tui.link.settings import SettingsEvent
@@ -402,6 +402,24 @@ class MessagesListed(Record):
     messages: tuple[Earlier, ...]
 
 
+class MemoryText(Record):
+    """A file of what is remembered between sessions: where it lies, and what stands in it (''
+    where it is not there); `problem` says why it is not read.
+    """
+
+    file: MemoryFile
+    keeper: Keeper
+    path: str
+    text: str = ""
+    problem: str = ""
+
+
+class MemoryShown(Record):
+    """What is remembered, as asked for by `ShowMemory`."""
+
+    texts: tuple[MemoryText, ...]
+
+
 class NotSent(Record):
     """The disk refused the person's message, so nothing was sent: its text goes back into the
     prompt, and `reason` says what to do.
@@ -484,6 +502,7 @@ UpEvent = (
     | Returned
     | EditPriced
     | MessagesListed
+    | MemoryShown
     | Unsaved
     | Notice
     | LogLine

@@ -11,17 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from nodwyn_tui.domain.canonical import clean
-from nodwyn_tui.domain.words import MemoryFile
+from nodwyn_tui.domain.words import Keeper, MemoryFile
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.lock import turn
 from nodwyn_tui.store.redact import Redactor
 from nodwyn_tui.store.words import words_of
 from nodwyn_tui.system.atomic import disk_error, make_private_dir, write_whole
-
-Keeper = Literal["workspace", "person"]
 
 LARGEST = 256 * 1024
 """Bytes of a file that is read; more is no memory, and is said to be too much."""
@@ -69,7 +66,7 @@ class Memory:
         bring one that leads elsewhere.
         """
         path = self.path(file, keeper)
-        if path is None or path.is_symlink() or path.parent.is_symlink():
+        if path is None or _linked(path):
             return ""
         try:
             with path.open("rb") as stream:
@@ -100,7 +97,7 @@ class Memory:
         item = " ".join(self._redactor.text(clean(text)).split())
         if not item or len(item) > FACT:
             raise StoreError(f"an item has 1 to {FACT:,} characters, this one {len(item):,}")
-        self._place(file)
+        self.check(file)
         known = any(each.text == item for each in _items(self.text(file), "workspace"))
         return "" if known else f"- {date} {item}"
 
@@ -122,20 +119,20 @@ class Memory:
     @contextmanager
     def _turn(self, file: MemoryFile) -> Iterator[Path]:
         """The right to write a file, for as long as it is held: several sessions share it."""
-        path = self._place(file)
+        path = self.check(file)
         make_private_dir(path.parent)
         with turn(path.with_name(f".{path.name}.lock")):
             yield path
 
-    def _place(self, file: MemoryFile) -> Path:
-        """Where a file of the workspace may be written."""
-        path = self.path(file)
+    def check(self, file: MemoryFile, keeper: Keeper = "workspace") -> Path:
+        """Where a file lies; `StoreError` where memory never looks: behind a link."""
+        path = self.path(file, keeper)
         if path is None:
             raise StoreError(
                 "this workspace keeps no memory: its .nodwyn is a link, which memory never follows;"
                 " put a folder in its place"
             )
-        if path.parent.is_symlink() or path.is_symlink():
+        if _linked(path):
             raise StoreError(f"{path} is a link, which memory never follows; remove it")
         return path
 
@@ -144,6 +141,10 @@ class Memory:
         if len(data) > LARGEST:
             raise StoreError(f"{path} would have more than {LARGEST:,} bytes; shorten it first")
         write_whole(path, data, 0o600)
+
+
+def _linked(path: Path) -> bool:
+    return path.is_symlink() or path.parent.is_symlink()
 
 
 def ranked(items: Sequence[Item], query: str) -> list[Item]:

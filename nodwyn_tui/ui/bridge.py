@@ -137,6 +137,7 @@ class Bridge:
                 | up.Notice()
                 | up.EditPriced()
                 | up.MessagesListed()
+                | up.MemoryShown()
             ):
                 message = news.AsideNews(event)
             case up.LogLine():

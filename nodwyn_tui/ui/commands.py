@@ -13,6 +13,7 @@ Name = Literal[
     "mode",
     "settings",
     "keys",
+    "memory",
     "clear",
     "compact",
     "fold",
@@ -46,6 +47,7 @@ COMMANDS = (
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
     SlashCommand("settings", "models, servers, keys, limits, looks: all of config.toml"),
     SlashCommand("keys", "change what is bound to which key"),
+    SlashCommand("memory", "what is remembered between sessions, and where", "[FILE]"),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),
     SlashCommand(

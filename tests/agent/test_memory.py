@@ -222,3 +222,27 @@ async def test_a_session_from_before_there_was_memory_is_offered_none(rig: Rig) 
     offered, later = ([t["function"]["name"] for t in b.body["tools"]] for b in server.bodies)
     assert later == [name for name in offered if name != "memory"] != offered
     assert server.bodies[1].body["messages"][0]["content"] == "You are Nodwyn, as you were."
+
+
+async def test_the_person_is_shown_what_is_remembered_and_where(rig: Rig, tmp_path: Path) -> None:
+    """ORD-10: each keeper's file with its path; what is behind a link is named, not shown."""
+    remember(rig.workspace, "facts", "- the port is 8080\n")
+    (tmp_path / "elsewhere").write_text("- private\n")
+    (rig.workspace / FACTS).with_name("corrections.md").symlink_to(tmp_path / "elsewhere")
+    with ChatServer([]) as server:
+        rig.configure(server, context=60_000)
+        await rig.open()
+        rig.tell(commands.ShowMemory(files=("facts", "corrections")))
+        texts = (await rig.until(up.MemoryShown)).texts
+        await rig.close()
+    where = {(text.file, text.keeper): text for text in texts}
+    assert list(where) == [
+        ("facts", "workspace"),
+        ("facts", "person"),
+        ("corrections", "workspace"),
+        ("corrections", "person"),
+    ]
+    facts, linked = where["facts", "workspace"], where["corrections", "workspace"]
+    assert (facts.path, facts.text) == (str(rig.workspace / FACTS), "- the port is 8080\n")
+    assert where["facts", "person"].path == str(rig.home / "memory" / "facts.md")
+    assert (linked.text, "is a link" in linked.problem) == ("", True)

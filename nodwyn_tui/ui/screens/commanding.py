@@ -1,8 +1,8 @@
 """What slash commands and the lists behind them do: most go down the link as they are."""
 
-from typing import Literal, cast, get_args
+from typing import cast, get_args
 
-from nodwyn_tui.domain.words import Mode
+from nodwyn_tui.domain.words import MemoryFile, Mode
 from nodwyn_tui.link import commands
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
@@ -19,6 +19,14 @@ from nodwyn_tui.ui.widgets.visible import visible
 
 CLOSE_S = 3.0
 """What the worker gets to close the session before the screen leaves without it."""
+
+MEMORY: dict[str, tuple[MemoryFile, ...]] = {
+    "": get_args(MemoryFile),
+    "facts": ("facts",),
+    "corrections": ("corrections",),
+    "notes": ("context-notes",),
+}
+"""What may follow `/memory`."""
 
 _PLAIN: dict[str, commands.Command] = {
     "continue": commands.Continue(),
@@ -66,19 +74,21 @@ class Commanding(Configuring):
                 self.edit(invocation.name)
             case "image":
                 self.prompt.ask(invocation.argument, sure=True)
-            case "settings" | "keys" | "help" | "tour":
-                self._open(invocation.name)
+            case "settings" | "keys" | "memory" | "help" | "tour":
+                self._open(invocation)
             case "copy":
                 self._copy_reply()
             case "quit":
                 self.leave()
 
-    def _open(self, name: Literal["settings", "keys", "help", "tour"]) -> None:
-        match name:
+    def _open(self, asked: slash.Invocation) -> None:
+        match asked.name:
             case "settings":
                 self.action_settings()
             case "keys":
                 self.action_settings("keys")
+            case "memory":
+                self._show_memory(asked.argument)
             case "help":
                 self.action_help()
             case "tour":
@@ -176,6 +186,13 @@ class Commanding(Configuring):
             self.bridge.send(commands.SetMode(mode=cast("Mode", name)))
         else:
             self.tell("warning", f"there is no mode {name}; there are {', '.join(get_args(Mode))}")
+
+    def _show_memory(self, name: str) -> None:
+        if files := MEMORY.get(name.lower()):
+            self.bridge.send(commands.ShowMemory(files=files))
+        else:
+            known = ", ".join(filter(None, MEMORY))
+            self.tell("warning", f"there is no memory {name}; there are {known}")
 
     def _copy_reply(self) -> None:
         story = self.transcript.story

@@ -17,6 +17,7 @@ from nodwyn_tui.link.images import ImagesWithheld
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.bridge import Bridge
+from nodwyn_tui.ui.screens.memory_sheet import MemorySheet
 from nodwyn_tui.ui.screens.models import Models
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.activity import Activity, Doing
@@ -243,6 +244,8 @@ class Stage(Screen[None]):
                 self.editing_told(event)
             case up.FilesFound():
                 self.files_found(event)
+            case up.MemoryShown():
+                self.app.push_screen(MemorySheet(event))
             case _:
                 assert_never(event)
 

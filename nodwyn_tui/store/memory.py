@@ -68,6 +68,8 @@ class Memory:
         path = self.path(file, keeper)
         if path is None or _linked(path):
             return ""
+        if path.exists() and not path.is_file():  # a pipe would be waited for without end
+            raise StoreError(f"{path} is no file; move it away")
         try:
             with path.open("rb") as stream:
                 data = stream.read(LARGEST + 1)

@@ -39,12 +39,7 @@ AskingEvent = up.ApprovalAsked | up.ApprovalClosed
 StandingEvent = up.MeterChanged | up.ModeChanged | up.KeysChanged | up.ModelChanged | up.Unsaved
 CompactionEvent = up.CompactionStarted | up.CompactionOffered | up.CompactionEnded
 AsideEvent = (
-    up.Notice
-    | up.ModelsListed
-    | up.FilesFound
-    | up.EditPriced
-    | up.MessagesListed
-    | up.MemoryShown
+    up.Notice | up.ModelsListed | up.FilesFound | up.EditPriced | up.MessagesListed | up.MemoryShown
 )
 SessionEvent = up.Opened | up.Failed | up.Closed
 

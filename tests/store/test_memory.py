@@ -1,5 +1,6 @@
 """What is remembered between sessions, as plain files (ORD-10)."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,18 @@ def test_a_link_is_never_followed(memory: Memory, tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a link"):
         memory.add("facts", "x", "2026-11-30")
     assert secret.read_text() == "- private\n"
+
+
+def test_what_is_no_file_is_not_waited_for(memory: Memory) -> None:
+    """A pipe in a file's place would never end."""
+    path = memory.path("facts")
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
+    with pytest.raises(StoreError, match=r"facts\.md is no file"):
+        memory.items("facts")
+    with pytest.raises(StoreError, match="move it away"):
+        memory.add("facts", "x", "2026-11-30")
 
 
 def test_too_much_is_refused_and_nothing_is_lost(memory: Memory) -> None:

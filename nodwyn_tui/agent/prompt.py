@@ -20,8 +20,8 @@ How to work
 - After a change, run the project's own tests or build if there are any, and say what you saw.
 - Independent reads belong in one reply, as several calls.
 - For work of more than a few steps, keep a plan with plan-write, one item in progress at a time.
-- memory lasts beyond this session: read it before work it may bear on. Add facts that were hard \
-to find, and corrections that the person wants kept.
+- memory outlasts the session: read it where it may help; add facts that were hard to find, and \
+corrections to keep.
 - When a call fails, read its message; do not repeat it unchanged.
 - A refused call is the person's decision: respect it and their reason.
 

@@ -33,7 +33,7 @@ class MemoryTool:
     def __init__(self) -> None:
         self.spec = spec_of(
             "memory",
-            "Lasts beyond the session: read a file, add an item of one line, or write context-notes"
+            "Outlasts the session: read a file, add an item of one line, or write context-notes"
             " anew.",
             MemoryArguments,
         )

@@ -35,8 +35,8 @@ async def test_message_is_measured_as_the_request_will_be(rig: Rig) -> None:
     with ChatServer([say("a"), say("b")], context=8_000) as server:
         rig.configure(server)
         await rig.open()
-        await rig.ask("x" * 9_000)
-        assert (await rig.ask("y" * 9_000)).text == "b"
+        await rig.ask("x" * 8_700)
+        assert (await rig.ask("y" * 8_700)).text == "b"
     assert server.violations == []
     ceiling = rig.of(ev.SessionStart)[0].recipe.window.ceiling
     assert rig.of(ev.LlmRequest)[-1].estimate > ceiling

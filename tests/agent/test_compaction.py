@@ -332,7 +332,7 @@ async def test_where_no_request_fits_the_program_writes_the_note(rig: Rig) -> No
         rig.configure(server, strategy="trim")
         await rig.open()
         for number in range(40):
-            ended = await rig.ask(f"message {number}: " + "x" * 400)
+            ended = await rig.ask(f"message {number}: " + "x" * 420)
             if ended.why == "blocked":
                 break
         assert ended.why == "blocked"

@@ -132,7 +132,7 @@ async def test_listing_models_holds_up_nothing(rig: Rig) -> None:
 
 
 async def test_meter_is_empty_after_a_clear(rig: Rig) -> None:
-    with ChatServer([say("a long answer " * 400)]) as server:
+    with ChatServer([say("a long answer " * 600)]) as server:
         rig.configure(server)
         await rig.open()
         await rig.ask()

@@ -79,7 +79,7 @@ def _first_keys(keys: Keys) -> Iterator[tuple[str, str]]:
     send, line_break = keys.name("send"), keys.name("line_break")
     help_key = keys.name("help")
     yield send, f"sends, {line_break} breaks the line"
-    yield "/", "lists the commands" + (f", {help_key} all keys" if help_key else ", /help all keys")
+    yield "/", f"lists the commands, @ finds a file, {help_key or '/help'} all keys"
     yield keys.name("interrupt"), "stops what goes on"
     yield keys.name("complete"), "goes to the conversation and back"
 

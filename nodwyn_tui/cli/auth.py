@@ -76,7 +76,7 @@ class Standing:
 
 
 def _list(found: Configured, *, as_json: bool) -> None:
-    standings = [_standing(found, name, each) for name, each in found.loaded.servers.items()]
+    standings = [standing_of(found, name, each) for name, each in found.loaded.servers.items()]
     if as_json:
         output.json_line([asdict(each) for each in standings])
         return
@@ -85,7 +85,8 @@ def _list(found: Configured, *, as_json: bool) -> None:
         output.show(f"{each.server:<14} {credential:<28} {each.detail or each.state}")
 
 
-def _standing(found: Configured, name: str, server: ServerSettings) -> Standing:
+def standing_of(found: Configured, name: str, server: ServerSettings) -> Standing:
+    """Where a server's key comes from, and whether it is there; no program is run for it."""
     kind, _, rest = server.credential.partition(":")
     place = rest.strip()
     match kind:

@@ -51,12 +51,14 @@ def config_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
 
 
-def household(config_file: str) -> Household:
-    """What a command that asks servers needs; tells what is wrong in the settings."""
+def household(config_file: str, *, quiet: bool = False) -> Household:
+    """What a command that asks servers needs; tells what is wrong in the settings, unless that was
+    done.
+    """
     from nodwyn_tui.wiring import assemble
 
     made = assemble(Open(workspace=str(Path.cwd()), config_file=config_file))
-    for problem in made.loaded.problems:
+    for problem in () if quiet else made.loaded.problems:
         output.tell(f"warning: {problem.text}")
     return made
 

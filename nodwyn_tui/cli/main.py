@@ -24,6 +24,7 @@ commands:
   nodwyn models list         models and what is known of them; add, remove, test, pull, refresh
   nodwyn config show         settings, and where each is from; path, check, set, unset
   nodwyn auth list           where each server's key is kept; set and remove one
+  nodwyn doctor              what works here, and what does not
 
 exit codes: 0 done, 1 failed, 2 usage or configuration, 3 a replay does not match,
 4 the provider refused or failed, 5 blocked, 130 interrupted
@@ -122,6 +123,12 @@ def _config(arguments: Sequence[str]) -> int:
     return run(arguments)
 
 
+def _doctor(arguments: Sequence[str]) -> int:
+    from nodwyn_tui.cli.doctor import run
+
+    return run(arguments)
+
+
 def _worker(_arguments: Sequence[str]) -> int:
     from nodwyn_tui.link.pipe import serve
     from nodwyn_tui.wiring import work
@@ -145,6 +152,7 @@ COMMANDS: dict[str, Callable[[Sequence[str]], int]] = {
     "auth": _auth,
     "models": _models,
     "config": _config,
+    "doctor": _doctor,
     "_worker": _worker,
     "_local": _local,
 }

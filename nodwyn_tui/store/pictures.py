@@ -59,6 +59,9 @@ _TURNS = {
 _LOSSY = ("JPEG", "MPO")
 _QUALITIES = (90, 80, 65)
 
+_SAME_COLOURS = frozenset({"1", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBa", "RGBX"})
+"""Modes whose colours are the same in eight bits of red, green and blue."""
+
 
 def made(data: bytes, name: str) -> Picture:
     """The image that a file's bytes hold. `UsageError` names the file and what can be done."""
@@ -105,6 +108,8 @@ def _fit(image: Image.Image, name: str) -> Picture:
     turned = _upright(image)
     if turned is not image:
         done.append("turned upright")
+    if turned.mode not in _SAME_COLOURS:
+        done.append("its colours made plain")
     plain = _plain(turned)
     if max(plain.size) > LONG_SIDE:
         done.append(f"scaled down from {plain.width}\N{MULTIPLICATION SIGN}{plain.height}")

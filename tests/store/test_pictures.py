@@ -154,8 +154,9 @@ def test_no_metadata_of_any_kind_stays() -> None:
 
 
 def test_a_picture_made_for_print() -> None:
-    """C42: CMYK becomes RGB, also when it is scaled."""
+    """C42: CMYK becomes RGB, also when it is scaled; that is said (IMG-3)."""
     assert opened(of_case("C42_print.jpg")).mode == "RGB"
+    assert of_case("C42_print.jpg").note == "its colours made plain"
     large = made(saved(Image.new("CMYK", (2400, 1000), (0, 255, 255, 0)), "JPEG"), "x.jpg")
     image = opened(large)
     assert image.size == (2000, 833)
@@ -176,8 +177,12 @@ def test_a_picture_made_for_print() -> None:
     ],
 )
 def test_all_common_forms_of_pixels(name: str, mode: str) -> None:
-    """C43"""
-    assert opened(of_case(name)).mode == mode
+    """C43: what loses nothing by it is not said."""
+    picture = of_case(name)
+    assert opened(picture).mode == mode
+    assert ("its colours made plain" in picture.note) == name.startswith(
+        ("C43_float", "C43_grey16")
+    )
 
 
 def test_sixteen_bits_keep_their_greys() -> None:

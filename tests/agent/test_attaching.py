@@ -108,7 +108,7 @@ async def test_where_the_person_said_it_is_an_image(
     (rig.workspace / "text.txt").write_text("hello")
     assert "text.txt is no image" in await refused(rig, "text.txt", sure=True)
     assert "is an SVG drawing" in await refused(rig, str(CASES / "C40_box.svg"), sure=True)
-    assert "is no regular file" in await refused(rig, str(tmp_path), sure=True)
+    assert "is a folder: name an image file in it" in await refused(rig, str(tmp_path), sure=True)
 
 
 async def test_a_link_into_the_kernels_folders_is_not_followed(

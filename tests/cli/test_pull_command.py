@@ -55,6 +55,11 @@ def test_no_ollama_is_told(capfd: pytest.CaptureFixture[str], home: Path) -> Non
     assert not (home / "config.toml").exists()
 
 
+def hears_ctrl_c() -> None:
+    """Where the tests run in a shell's background, children are born deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_stops_it_at_ollama_too(home: Path) -> None:
     """TUI-6: what came stays there; the exit code says that it was interrupted."""
     library = Library({"large:9b": (600_000_000,)}, pause=0.05)  # half a minute
@@ -64,6 +69,7 @@ def test_ctrl_c_stops_it_at_ollama_too(home: Path) -> None:
             [sys.executable, "-m", "nodwyn_tui", "models", "pull", "large:9b"],
             env=environment,
             stderr=subprocess.PIPE,
+            preexec_fn=hears_ctrl_c,  # noqa: PLW1509 - no other thread has a lock between the two
         )
         assert process.stderr is not None
         with process.stderr:

@@ -1,6 +1,7 @@
 """A proxy on the loopback that knows one server by every name: plain requests, tunnels, SOCKS5."""
 
 import asyncio
+import contextlib
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
@@ -19,6 +20,7 @@ class Proxy:
     mute: bool = False
     heads: list[str] = field(default_factory=list)
     _server: asyncio.Server | None = None
+    _serving: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
@@ -32,6 +34,9 @@ class Proxy:
     ) -> None:
         if self._server is not None:
             self._server.close()
+        for task in self._serving:
+            task.cancel()
+        await asyncio.gather(*self._serving, return_exceptions=True)
 
     @property
     def place(self) -> str:
@@ -40,6 +45,9 @@ class Proxy:
         return f"127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._serving.add(task)
         try:
             if self.mute:
                 await reader.read()
@@ -58,7 +66,7 @@ class Proxy:
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
-            writer.close()
+            await _closed(writer)
 
     async def _socks(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Without authentication; a name is not looked up."""
@@ -87,14 +95,23 @@ class Proxy:
         """Passes everything on, both ways, until one side leaves."""
         back, there = await asyncio.open_connection("127.0.0.1", self.port)
         there.write(first)
-        await asyncio.wait(
-            [
-                asyncio.create_task(_copied(reader, there)),
-                asyncio.create_task(_copied(back, writer)),
-            ],
-            return_when=asyncio.FIRST_COMPLETED,
-        )
-        there.close()
+        ways = [
+            asyncio.create_task(_copied(reader, there)),
+            asyncio.create_task(_copied(back, writer)),
+        ]
+        try:
+            await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for way in ways:
+                way.cancel()
+            await asyncio.gather(*ways, return_exceptions=True)
+            await _closed(there)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
 
 
 async def _copied(source: asyncio.StreamReader, to: asyncio.StreamWriter) -> None:

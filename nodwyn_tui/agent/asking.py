@@ -133,7 +133,10 @@ class Asker:
 
     async def _look(self) -> None:
         """Settles which images the next request carries, and tells where that changed."""
-        conversation, window = self._conversation, self._conversation.window()
+        conversation = self._conversation
+        if not conversation.sight.has_images:
+            return
+        window = conversation.window()
         newly = set(window.newly)  # a trim that is due may turn out not to be needed
         shown = {entry.seq for entry in window.entries} | newly
         hidden = (window.elided - newly) | window.dropped

@@ -71,10 +71,10 @@ class Fresh:
         """
         conversation, recipe = self._conversation, self._conversation.recipe
         placement: Placement = next((p for p in PLACEMENTS if p == recipe.fresh), "off")
-        if placement == "off":
+        starts = conversation.run.requests == 0
+        if placement == "off" or (placement == "run_start" and not starts):
             conversation.fresh = ()
             return
-        starts = conversation.run.requests == 0
         now = [*self._rows()]
         due = conversation.freshness.due(now, placement, run_starts=starts)
         recorded = conversation.append(*due.record, must=True) if due.record else ()

@@ -98,11 +98,18 @@ class Sight:
             self._taken.setdefault(asked.origin, set()).update(self._seen.keys() - gone)
             self._refused.setdefault(asked.origin, set()).update(asked.refused)
 
+    @property
+    def has_images(self) -> bool:
+        """Whether the session ever had any."""
+        return bool(self._seen)
+
     async def look(self, target: Target, shown: Collection[int]) -> None:
         """Reads what the next request may carry, which is of the lines `shown`, and settles
         `withheld`.
         """
-        wanted = {sha: seen.size for sha, seen in self._seen.items() if seen.lines & set(shown)}
+        wanted = {
+            sha: seen.size for sha, seen in self._seen.items() if not seen.lines.isdisjoint(shown)
+        }
         sent = [sha for sha in wanted if self._reason(sha, target) in {None, *self._gone.values()}]
         asked = {sha: wanted[sha] for sha in sent}
         found = await asyncio.to_thread(self._read, asked) if asked else {}

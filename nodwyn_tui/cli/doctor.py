@@ -10,6 +10,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -151,7 +152,7 @@ async def _ollama(config_file: str) -> Finding:
 
 def _sessions(found: Configured, config_file: str) -> Iterator[Finding]:
     """The index's library, and images that no session here names (IMG-9)."""
-    with sqlite3.connect(":memory:") as index:
+    with closing(sqlite3.connect(":memory:")) as index:
         try:
             index.execute("create virtual table words using fts5(text)")
         except sqlite3.OperationalError:

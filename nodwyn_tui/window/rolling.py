@@ -131,7 +131,9 @@ class Rolling:
         was = base.window.bare or base.window
         messages = (*was.request.messages, *(entry.message for entry in new))
         entries = (*was.entries, *new)
-        known = self.freshness.known | order.recorded(drafts)
+        known = self.freshness.known
+        if drafts:
+            known = known | order.recorded(drafts)
         fresh = order.entries_of(shape.fresh, known) if policy.fresh else []
         before = order.tail(entries) if fresh else len(entries)
         estimate = was.estimate + sum(entry.tokens for entry in new)

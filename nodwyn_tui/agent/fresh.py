@@ -109,8 +109,8 @@ class Fresh:
         """Facts that match what the person asked, the best first, as many as have room."""
         asked = " ".join(event.text for event in self._conversation.carrying.now.asked)
         lines: list[str] = []
-        for item in ranked(self._items("facts"), asked):
-            with_it = [*lines, _line(item)]
+        for match in ranked(self._items("facts"), asked):
+            with_it = [*lines, _line(match.item)]
             if size(_text("recall", DATA, with_it).encode()) > cap:
                 break
             lines = with_it

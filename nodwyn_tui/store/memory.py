@@ -7,6 +7,7 @@ optional, is that of the fact. Notes are free text that one session leaves for i
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ FACT = 2_000
 _ITEM = re.compile(r"^[-*+][ \t]+(?:(\d{4}-\d{2}-\d{2})[:,]?[ \t]+)?(\S.*)$")
 _GOES_ON = re.compile(r"^[ \t]+(\S.*)$")
 _WORD = re.compile(r"\w+")
+_MARKED = re.compile("\x02([^\x02\x03]+)\x03")
+"""A word that a query found, as it is marked."""
 _ASKED = 64
 """Words of a query that are looked for."""
 _RECENT = 0.25
@@ -44,6 +47,17 @@ class Item:
     date: str = ""
     keeper: Keeper
     line: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """An item that has `words` of a query, as they stand in it; `later` items follow it in its own
+    file.
+    """
+
+    item: Item
+    words: tuple[str, ...]
+    later: int
 
 
 class Memory:
@@ -149,7 +163,7 @@ def _linked(path: Path) -> bool:
     return path.is_symlink() or path.parent.is_symlink()
 
 
-def ranked(items: Sequence[Item], query: str) -> list[Item]:
+def ranked(items: Sequence[Item], query: str) -> list[Match]:
     """The items that match a query, the best first: by SQLite's full-text rank, and the later of a
     file before the earlier. An item matches if it has a word of the query.
     """
@@ -164,14 +178,31 @@ def ranked(items: Sequence[Item], query: str) -> list[Item]:
         )
         asked = " OR ".join(f'"{word}"' for word in [*words][:_ASKED])
         rows = index.execute(
-            "select rowid, rank from items where items match ?", (asked,)
+            "select rowid, rank, highlight(items, 0, char(2), char(3)) from items"
+            " where items match ?",
+            (asked,),
         ).fetchall()
-    best = min((rank for _, rank in rows), default=-1.0) or -1.0
+    best = min((rank for _, rank, _ in rows), default=-1.0) or -1.0
     last = {item.keeper: item.line for item in items}
     scored = [
-        (rank / best + _RECENT * items[at].line / last[items[at].keeper], at) for at, rank in rows
+        (rank / best + _RECENT * items[at].line / last[items[at].keeper], at, marked)
+        for at, rank, marked in rows
     ]
-    return [items[at] for _, at in sorted(scored, reverse=True)]
+    later = _later(items)
+    return [
+        Match(item=items[at], words=tuple(dict.fromkeys(_MARKED.findall(marked))), later=later[at])
+        for _, at, marked in sorted(scored, reverse=True)
+    ]
+
+
+def _later(items: Sequence[Item]) -> list[int]:
+    """How many items of its own file follow each."""
+    left = Counter(item.keeper for item in items)
+    found = []
+    for item in items:
+        left[item.keeper] -= 1
+        found.append(left[item.keeper])
+    return found
 
 
 def _items(text: str, keeper: Keeper) -> Iterator[Item]:

@@ -110,9 +110,23 @@ def test_best_match_comes_first_and_of_equals_the_later() -> None:
         "tests run with tox",
     ]  # fmt: skip
     items = [Item(text=text, keeper="workspace", line=n) for n, text in enumerate(texts, 1)]
-    found = [item.text for item in ranked(items, "Why does the login test fail? tests/login")]
+    matches = ranked(items, "Why does the login test fail? tests/login")
+    found = [match.item.text for match in matches]
     assert found[0] == "the login tests need a browser"
+    assert (matches[0].words, matches[0].later) == (("the", "login", "tests"), 1)
     assert [text for text in found if text.startswith("tests run")] == [texts[3], texts[1]]
     assert ranked(items, "") == []
     assert ranked(items, '"*: ( ) - NEAR AND') == []
     assert ranked([], "login") == []
+
+
+def test_a_match_names_the_words_that_it_has_of_the_query() -> None:
+    """ORD-10: as they stand in the item, each once, parts of a name too."""
+    items = [
+        Item(text="listSessions is slow in the café", keeper="workspace", line=1),
+        Item(text="a session lives in one file", keeper="person", line=1),
+    ]
+    matches = {match.item.keeper: match for match in ranked(items, "Cafe sessions, Sessions?")}
+    assert set(matches) == {"workspace"}
+    assert set(matches["workspace"].words) == {"café", "sessions"}
+    assert matches["workspace"].later == 0

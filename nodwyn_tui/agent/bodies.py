@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.domain.deltas import Finish
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.domain.parts import Text, Thinking
+from nodwyn_tui.domain.request import Message
 from nodwyn_tui.errors import kind_words
 from nodwyn_tui.link import events as up
+from nodwyn_tui.window import rows
 
 NO_ANSWER: Mapping[Finish, str] = {
     "length": "The model used its whole reply length and gave no answer. Send a message to go on,"
@@ -17,6 +20,18 @@ NO_ANSWER: Mapping[Finish, str] = {
     "filtered": "The provider withheld the reply (content filter).",
 }
 CUT = "The reply was cut at its length limit. Send a message to go on, or raise max_output."
+
+FIGURES: Mapping[str, str] = {
+    "message": "the message",
+    "least": "the least request with it",
+    "estimate": "the request",
+    "tokens": "the request",
+    "fixed": "system prompt and tools",
+    "prefix": "system prompt and tools",
+    "ceiling": "a request may have",
+    "context": "the model's context",
+}
+"""What the figures of a `budget.blocked` are of."""
 
 
 def body_of(kind: up.EntryKind, event: ev.Event, result: ev.ToolResult | None) -> up.Body:
@@ -29,6 +44,8 @@ def body_of(kind: up.EntryKind, event: ev.Event, result: ev.ToolResult | None) -
         )
     if isinstance(event, ev.LlmResponse):
         return up.Body(text=thinking_of(event) if kind == "thinking" else _answer(event))
+    if isinstance(event, ev.WindowLeadIn | ev.BudgetWarning):
+        return up.Body(text=_said(rows.guidance(event).message))
     return up.Body(text=_plain_text(event))
 
 
@@ -42,7 +59,7 @@ def _plain_text(event: ev.Event) -> str:
         case ev.LlmError():
             return _error_text(event)
         case ev.BudgetBlocked():
-            return "\n".join([event.reason, *(f"· {how}" for how in event.remedies)])
+            return _blocked_text(event)
         case ev.SessionRecovered():
             return _recovered_text(event)
         case _:
@@ -67,6 +84,19 @@ def _error_text(event: ev.LlmError) -> str:
     if event.partial:
         lines.append(f"What had come, not kept in the window:\n{event.partial}")
     return "\n".join(lines)
+
+
+def _blocked_text(event: ev.BudgetBlocked) -> str:
+    found = ((words, event.figures.get(name)) for name, words in FIGURES.items())
+    figures = [f"{words} {tokens(value)}" for words, value in found if isinstance(value, int)]
+    lines = [f"nothing was sent: {event.reason}"]
+    if figures:
+        lines.append(f"{' · '.join(figures)} tokens")
+    return "\n".join([*lines, *(f"· {how}" for how in event.remedies)])
+
+
+def _said(message: Message) -> str:
+    return "".join(part.text for part in message.parts if isinstance(part, Text))
 
 
 def _recovered_text(event: ev.SessionRecovered) -> str:

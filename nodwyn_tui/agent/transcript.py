@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nodwyn_tui.agent import dividers
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
 from nodwyn_tui.agent.standing import Standing
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.link import events as up
-from nodwyn_tui.window import handover
 from nodwyn_tui.window.carrying import ASK, TASK
-from nodwyn_tui.window.folds import BY_HAND
 from nodwyn_tui.window.rows import HANDOVER
 
 INTERRUPTED = "interrupted"
@@ -29,8 +28,10 @@ NOTES = {
     TASK: "the request that goes on in the new window",
 }
 """Titles of notes, by why they are there."""
-DONE = {"drop": "dropped from the window", "restore": "brought back into the window"}
-"""What was done with entries, in words."""
+TOLD = "told the model: "
+"""How the title of guidance begins: of what the program says to the model by itself."""
+NOT_SENT = "not sent"
+"""The title of a message that was rejected; what follows it says why."""
 
 REWOUND = 80
 """Characters of a message that was rewound to."""
@@ -67,10 +68,14 @@ class Transcript:
         self._open: dict[str, ev.ToolCall] = {}
         self._unsettled: set[str] = set()
         self._edits: _Edits | None = None
+        self._before: ev.Event | None = None
 
     def feed(self, event: ev.Event) -> Iterator[up.UpEvent]:
         """What the screen must be told of one event."""
+        before, self._before = self._before, event
         match event:
+            case ev.UserMessage():
+                yield self._added(self._said(event, before), event)
             case ev.ToolResult():
                 yield from self._result(event)
             case ev.Approval():
@@ -149,13 +154,25 @@ class Transcript:
             self._calls[event.call_id] = entry.id
             self._open[entry.id] = event
             self._stands_at(entry, event.resp)
-        elif entry.kind not in ("error", "divider"):
+        elif entry.kind not in ("error", "divider") and not _is_rejected(event):
             self._stands_at(entry, event.seq)
         return up.EntryAdded(entry=replace(entry, body=body))
 
+    def _said(self, event: ev.UserMessage, before: ev.Event | None) -> up.Entry:
+        """A message; where it carries a rollover, `before` or the line there is the lead-in."""
+        if before is None or before.seq != event.seq - 1:
+            before = self._fetch(event.seq - 1)
+        carries = isinstance(before, ev.WindowLeadIn)
+        if carries and event.via == "continue":
+            return _entry(event, "guidance", title=TOLD + event.text)
+        reset = self._fetch(event.seq - 2) if carries else None
+        again = isinstance(reset, ev.WindowReset) and reset.reason == "context-exceeded"
+        state: up.EntryState = "outside" if event.rejected else "in"
+        return _entry(event, "user", state=state, title="sent again" if again else _via(event))
+
     def _edited(self, event: ev.WindowEdit | ev.ResultFold) -> up.UpEvent:
         """One divider for what was done in a row, however many lines that took."""
-        word = _folded(event) if isinstance(event, ev.ResultFold) else DONE[event.action]
+        word = dividers.edited(event)
         before = self._edits
         goes_on = before is not None and (before.word, before.last) == (word, event.seq - 1)
         count = before.count + 1 if before and goes_on else 1
@@ -207,10 +224,6 @@ class Transcript:
 def _entries(event: ev.Event) -> Iterator[up.Entry]:
     """The entries that one event begins."""
     match event:
-        case ev.UserMessage():
-            yield _entry(
-                event, "user", state="outside" if event.rejected else "in", title=_via(event)
-            )
         case ev.AttachImage():
             yield _entry(event, "image", title=_image_title(event))
         case ev.LlmResponse():
@@ -226,50 +239,12 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
             yield _entry(event, "note", state=state, title=NOTES.get(event.why, ""))
         case ev.LlmError() | ev.BudgetBlocked() | ev.SessionRecovered():
             yield _entry(event, "error", state="outside")
-        case _ if label := _divider_label(event):
-            yield _divider(event, label)
+        case ev.WindowLeadIn() | ev.BudgetWarning():
+            yield _entry(event, "guidance", title=TOLD + _guidance(event))
+        case _ if label := dividers.label(event):
+            yield replace(_divider(event, label), leaves=dividers.leaves(event))
         case _:
             pass
-
-
-def _divider_label(event: ev.Event) -> str:
-    match event:
-        case ev.RunEnd(why="interrupted"):
-            return "interrupted"
-        case ev.SessionResume():
-            return "resumed"
-        case ev.UnknownEvent():
-            return f"an entry of another build ({event.kind})"
-        case _:
-            return _moved_label(event)
-
-
-def _moved_label(event: ev.Event) -> str:
-    """What happened to the window."""
-    match event:
-        case ev.LlmRequest() if event.elided:
-            count = len(event.elided)
-            return f"window trimmed · {count} older {'entry' if count == 1 else 'entries'} left it"
-        case ev.WindowReset():
-            return "window cleared" if event.kind == "manual" else "window rolled over"
-        case ev.ContextOpen(kind=handover.KIND):
-            return _compacted(event)
-        case ev.ContextClose(report=handover.UNDONE):
-            return event.report
-        case _:
-            return ""
-
-
-def _folded(event: ev.ResultFold) -> str:
-    """By hand, or by the program, which says why."""
-    return "folded" if event.why == BY_HAND else "folded, out of date"
-
-
-def _compacted(event: ev.ContextOpen) -> str:
-    if event.context_tokens is None or event.start_tokens is None:
-        return "compacted"
-    before, after = event.context_tokens / 1000, event.start_tokens / 1000
-    return f"compacted: {before:.1f}k → {after:.1f}k tokens"
 
 
 def _entry(
@@ -287,7 +262,22 @@ def _divider(event: ev.Event, label: str) -> up.Entry:
 
 def _via(event: ev.UserMessage) -> str:
     titles = {"steer": "while it worked", "continue": "continue", "shell": "shell"}
-    return "not sent: too long" if event.rejected else titles.get(event.via, "")
+    return NOT_SENT if event.rejected else titles.get(event.via, "")
+
+
+def _is_rejected(event: ev.Event) -> bool:
+    """It stands in no window, whatever becomes of the window (ROL-8)."""
+    return isinstance(event, ev.UserMessage) and event.rejected
+
+
+def _guidance(event: ev.WindowLeadIn | ev.BudgetWarning) -> str:
+    """In a few words, what the program told the model."""
+    if isinstance(event, ev.BudgetWarning):
+        percent = event.figures.get("percent")
+        return f"the window is ~{percent} % full" if percent else "the window fills"
+    quoted = (("what you asked", event.asked), ("the plan", event.plan))
+    left = event.rollover_id.partition(":")[2]
+    return ", ".join([f"how it looks into w:{left}", *(what for what, text in quoted if text)])
 
 
 def _image_title(event: ev.AttachImage) -> str:

@@ -77,7 +77,7 @@ def _file(digest: str, data: bytes) -> str:
 def _markdown(entry: Entry, body: Body) -> str:
     match entry.kind:
         case "user":
-            return f"## You\n\n{body.text}\n"
+            return f"## You{f' ({entry.title})' if entry.title else ''}\n\n{body.text}\n"
         case "assistant":
             return f"{body.text}\n"
         case "thinking":
@@ -88,7 +88,9 @@ def _markdown(entry: Entry, body: Body) -> str:
         case "divider":
             return f"---\n*{entry.title}*\n"
         case _:
-            return f"> **{entry.kind}** {body.text or entry.title}\n"
+            name = entry.title if entry.kind == "guidance" else entry.kind
+            said = "\n> ".join((body.text or entry.title).splitlines())
+            return f"> **{name}** {said}\n"
 
 
 def _fence(text: str) -> str:

@@ -261,7 +261,7 @@ class Progress:
                 if entry.id not in self._told:
                     self._told.add(entry.id)
                     self._line(f"{MARKS[entry.status]} {entry.title}")
-            case up.EntryAdded(entry=entry) if entry.kind in ("divider", "note"):
+            case up.EntryAdded(entry=entry) if entry.kind in ("divider", "note", "guidance"):
                 self._line(f"· {entry.title or entry.preview}")
             case up.RetryWaiting():
                 when = f"in {event.seconds:.0f} s" if event.seconds else "now"

@@ -14,7 +14,16 @@ from nodwyn_tui.link.settings import SettingsEvent
 from nodwyn_tui.link.setup import SetupEvent
 
 EntryKind = Literal[
-    "user", "image", "thinking", "assistant", "call", "plan", "note", "error", "divider"
+    "user",
+    "image",
+    "thinking",
+    "assistant",
+    "call",
+    "plan",
+    "note",
+    "guidance",
+    "error",
+    "divider",
 ]
 EntryState = Literal["in", "cut", "elided", "folded", "dropped", "behind", "outside"]
 CallStatus = Literal["", "waiting", "running", "ok", "failed", "refused", "interrupted"]
@@ -35,7 +44,8 @@ class Entry(Record):
     or a divider's label; `preview` the first characters of the body, `size` its length in
     characters. `state` says where the entry stands in the window ('outside' never goes there).
     `body` is there for live entries and the latest ones; else it is fetched by id. `picture` is an
-    image's file, named by its digest.
+    image's file, named by its digest. Guidance is what the program told the model by itself. At a
+    divider that `leaves` a window, that window can be asked for (`ShowWindow`).
     """
 
     id: str
@@ -50,6 +60,7 @@ class Entry(Record):
     call_id: str = ""
     tool: str = ""
     picture: str = ""
+    leaves: bool = False
     body: Body | None = None
 
 

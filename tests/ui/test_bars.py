@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui.widgets.activity import summary
@@ -14,7 +15,7 @@ from nodwyn_tui.ui.widgets.footer import Footer
 from nodwyn_tui.ui.widgets.header import Header, short_path
 from nodwyn_tui.ui.widgets.keys import Keys
 from nodwyn_tui.ui.widgets.lines import Span, cells, plain
-from nodwyn_tui.ui.widgets.meter import KINDS, Meter, bar, facts, tokens
+from nodwyn_tui.ui.widgets.meter import KINDS, Meter, bar, facts
 from nodwyn_tui.ui.widgets.opening import Opening
 from tests.ui.backend import OPENED
 from tests.ui.scenes import METER

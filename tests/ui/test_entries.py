@@ -75,11 +75,41 @@ def test_a_long_message_is_folded_and_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("state", "word"),
-    [("elided", "elided"), ("cut", "shortened"), ("folded", "folded"), ("behind", "reset")],
+    [
+        ("elided", "elided"),
+        ("cut", "shortened"),
+        ("folded", "folded"),
+        ("behind", "behind a reset"),
+    ],
 )
 def test_an_entry_says_where_it_stands(state: up.EntryState, word: str) -> None:
     for made in TALK:
         assert word in shown(replace(made, state=state))[0]
+
+
+def test_a_divider_breaks_where_its_parts_end() -> None:
+    """ROL-14: nothing of a reset's figures is cut off at any width."""
+    parts = ("rolled over in mid-run", "at 48.2k of 64k tokens", "the model had been warned")
+    made = replace(entry(1, "divider"), title=" · ".join(parts))
+    assert shown(made, 100) == [f"─── {made.title} {'─' * (94 - len(made.title) + 1)}"]
+    assert shown(made, 60)[0].startswith(f"─── {parts[0]} · {parts[1]} ───")
+    assert shown(made, 60)[1:] == [f"    {parts[2]}"]
+    narrow = " ".join(shown(made, 36))
+    assert all(part in narrow for part in parts)
+
+
+def test_what_was_told_the_model_is_a_line_that_opens() -> None:
+    """ROL-14: hidden guidance is no message, and hides nothing."""
+    told = replace(entry(1, "guidance", "Note: ~62 % used.\nGo on."), title="told the model: ~62 %")
+    assert shown(told) == ["▸ told the model: ~62 %"]
+    assert can_open(told)
+    assert shown(told, is_open=True) == [
+        "▾ told the model: ~62 %",
+        "  Note: ~62 % used.",
+        "  Go on.",
+    ]
+    assert shown(told, before="divider") == shown(told)
+    assert shown(told, before="user") == ["", *shown(told)]
 
 
 def test_a_note_in_the_window_says_where_it_stands_too() -> None:

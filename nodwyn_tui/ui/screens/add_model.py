@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterator
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.settings import ServerModel, ServerModelsListed
 from nodwyn_tui.ui.screens.picker import Picker
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.pick_list import Choice
 
 

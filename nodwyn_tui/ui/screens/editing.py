@@ -6,6 +6,7 @@ from functools import partial
 
 from textual.timer import Timer
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.domain.words import WindowAction
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
@@ -13,7 +14,6 @@ from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.screens.compacting import Compacting
 from nodwyn_tui.ui.screens.entry_menu import EntryMenu
 from nodwyn_tui.ui.screens.picker import Picker
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.pick_list import Choice
 from nodwyn_tui.ui.widgets.transcript import Transcript
 

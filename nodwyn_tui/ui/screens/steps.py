@@ -4,10 +4,10 @@ Ollama can fetch. What is picked is carried out by `setting_up.py`.
 
 from collections.abc import Sequence
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.settings import ServerModel, ServerModelsListed
 from nodwyn_tui.link.setup import Way
 from nodwyn_tui.ui.screens.picker import Picker
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.pick_list import Choice
 
 WELCOME = (

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from textual.timer import Timer
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.events import RunEnded
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.ui.widgets.bar import Bar, Row, joined
 from nodwyn_tui.ui.widgets.entries import duration
 from nodwyn_tui.ui.widgets.lines import Span, cut
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.visible import one_line
 
 _FRAMES = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"

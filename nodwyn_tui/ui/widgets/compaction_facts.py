@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.events import CompactionOffered, Portion
 from nodwyn_tui.ui.widgets.bar import Bar, Row
 from nodwyn_tui.ui.widgets.lines import Span, cut, wrap
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.visible import one_line
 
 BYTES_PER_TOKEN = 3

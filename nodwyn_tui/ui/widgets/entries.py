@@ -10,10 +10,23 @@ from nodwyn_tui.link.events import Body, CallStatus, Entry, EntryKind, EntryStat
 from nodwyn_tui.link.images import Why
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.diffs import counts, diff_lines
-from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cells, cut, expand_tabs, spread, wrap
+from nodwyn_tui.ui.widgets.lines import (
+    BLANK,
+    Line,
+    Span,
+    cells,
+    cut,
+    expand_tabs,
+    fits_right,
+    spread,
+    wrap,
+)
 from nodwyn_tui.ui.widgets.visible import one_line, visible
 
 INDENT = 2
+BETWEEN = " · "
+_RULE = 6
+"""Cells of a divider that are line, at least."""
 _PAD = Span(" " * INDENT)
 MARKS: dict[CallStatus, tuple[str, str, str]] = {
     "": ("○", "dim", "waits its turn"),
@@ -30,7 +43,7 @@ STATES: dict[EntryState, tuple[str, str]] = {
     "elided": ("elided", "not in the window; a line there names it, and it can be read again"),
     "folded": ("folded", "a line, or a summary, stands in the window in its place"),
     "dropped": ("dropped", "you took it out of the window; Del or /restore brings it back"),
-    "behind": ("reset", "the window began anew after it"),
+    "behind": ("behind a reset", "the window began anew after it"),
     "outside": ("outside", "not in the window: rewound, or never sent"),
 }
 """Where an entry stands if not in the window: the word beside it, and what that means."""
@@ -45,7 +58,12 @@ WITHHELD: dict[Why, str] = {
 _CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan": 40}
 """Lines of a closed entry; the rest is a keypress away."""
 _FAILURE_LINES = 3
-_TIGHT = ("call", "thinking")
+_TIGHT: dict[EntryKind, tuple[EntryKind, ...]] = {
+    "call": ("call", "thinking"),
+    "thinking": ("call", "thinking"),
+    "guidance": ("divider", "guidance", "call"),
+}
+"""Kinds that stand right below which others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,17 +84,17 @@ class View:
 
 def can_open(entry: Entry) -> bool:
     """Whether Enter shows more of an entry, or less again."""
-    return entry.kind in ("call", "thinking") or (
+    return entry.kind in ("call", "thinking", "guidance") or (
         entry.kind in _CLOSED_LINES and entry.size > 60 * _CLOSED_LINES[entry.kind] // 2
     )
 
 
 def estimate(entry: Entry, width: int) -> int:
     """Rows that an entry will take, before it is laid out."""
-    if entry.kind in ("call", "thinking", "image"):
+    if entry.kind in ("call", "thinking", "guidance", "image"):
         return 1
     if entry.kind == "divider":
-        return 3
+        return 2 + cells([Span(entry.title)]) // max(width - _RULE, 20)
     rows = 1 + entry.size * 5 // (max(width - INDENT, 20) * 4)
     return 2 + min(rows, _CLOSED_LINES.get(entry.kind, rows))
 
@@ -84,7 +102,7 @@ def estimate(entry: Entry, width: int) -> int:
 def lay_out(view: View, width: int) -> list[Line]:
     """An entry in `width` cells, with the blank line above it where one belongs."""
     lines = list(_LOOKS[view.entry.kind](view, width))
-    tight = view.before in _TIGHT and view.entry.kind in _TIGHT
+    tight = view.before in _TIGHT.get(view.entry.kind, ())
     if view.before is None or tight or view.entry.kind == "image":
         return lines
     return [BLANK, *lines]
@@ -148,6 +166,8 @@ def _call(view: View, width: int) -> Iterator[Line]:
         facts.insert(0, (f"+{added} -{removed}", "dim"))
     if entry.ms is not None:
         facts.append((duration(entry.ms), "dim"))
+    while len(facts) > 1 and not fits_right(_joined(facts), width):
+        facts.pop()  # the least of them stands last
     yield Line(spread(head, _joined(facts), width))
     if view.is_open:
         yield from _opened(view, width)
@@ -202,9 +222,33 @@ def _marked(view: View, width: int, mark: Span, role: str) -> Iterator[Line]:
     yield from _folded(lines, view, width)
 
 
+def _guidance(view: View, width: int) -> Iterator[Line]:
+    title = one_line(view.entry.title)
+    head = [Span("▾ " if view.is_open else "▸ ", "dim"), Span(title, "dim")]
+    yield Line(spread(head, _state(view.entry), width))
+    if view.is_open:
+        yield from _text(_said(view), width, "dim")
+
+
 def _divider(view: View, width: int) -> Iterator[Line]:
-    label = cut([Span(f" {one_line(view.entry.title)} ", "dim")], width - 6)
+    """As many parts of the label as fit stand on the rule, the others below it."""
+    on_rule, *below = _parts_in_rows(one_line(view.entry.title), width - _RULE)
+    label = cut([Span(f" {on_rule} ", "dim")], width - _RULE)
     yield Line((Span("───", "faint"), *label, Span("─" * (width - 3 - cells(label)), "faint")))
+    for row in below:
+        yield Line(cut([Span("    "), Span(row, "dim")], width), 4)
+
+
+def _parts_in_rows(label: str, room: int) -> list[str]:
+    """What stands between middle dots, as much of it in a row as fits beside two blanks."""
+    rows = [""]
+    for part in label.split(BETWEEN):
+        longer = BETWEEN.join(filter(None, (rows[-1], part)))
+        if rows[-1] and cells([Span(longer)]) > room - 2:
+            rows.append(part)
+        else:
+            rows[-1] = longer
+    return rows
 
 
 _LOOKS: dict[EntryKind, Callable[[View, int], Iterator[Line]]] = {
@@ -215,6 +259,7 @@ _LOOKS: dict[EntryKind, Callable[[View, int], Iterator[Line]]] = {
     "call": _call,
     "plan": _plan,
     "note": _note,
+    "guidance": _guidance,
     "error": _error,
     "divider": _divider,
 }

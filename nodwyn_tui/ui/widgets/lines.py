@@ -103,10 +103,15 @@ def spread(left: Iterable[Span], right: Iterable[Span], width: int) -> tuple[Spa
     """
     right = tuple(right)
     size = cells(right)
-    if not size or size > min(width // 2 + 4, width - 2):
+    if not size or not fits_right(right, width):
         return cut(left, width)
     left = cut(left, width - size - 1)
     return (*left, Span(" " * (width - size - cells(left))), *right)
+
+
+def fits_right(spans: Iterable[Span], width: int) -> bool:
+    """Whether spans leave enough of `width` cells for what stands left of them."""
+    return cells(spans) <= min(width // 2 + 4, width - 2)
 
 
 def wrap(spans: Iterable[Span], width: int, *, whole: bool = False) -> Iterator[tuple[Span, ...]]:

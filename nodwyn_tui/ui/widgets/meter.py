@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.events import MeterChanged, Segment, SegmentKind
 from nodwyn_tui.ui.widgets.bar import Bar, Row, joined
 from nodwyn_tui.ui.widgets.entries import duration
@@ -80,17 +81,6 @@ def facts(state: MeterChanged, width: int) -> Row:
     while cells(joined([part for _, part in parts], _BETWEEN)) > width and len(parts) > 1:
         parts.remove(max(parts, key=lambda part: part[0]))
     return joined([part for _, part in parts], _BETWEEN)
-
-
-def tokens(count: int) -> str:
-    """Tokens for the eye: `812`, `31.2k`, `66k`, `1.05M`."""
-    if count < 1000:
-        return str(count)
-    if count < 99_950:
-        return f"{count / 1000:.1f}k".replace(".0k", "k")
-    if count < 999_500:
-        return f"{count / 1000:.0f}k"
-    return f"{count / 1_000_000:.2f}M"
 
 
 def _used(state: MeterChanged) -> Row:

@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
+from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.domain.words import WindowAction
 from nodwyn_tui.link.events import EditOption
 from nodwyn_tui.ui.widgets.bar import Bar, Row
 from nodwyn_tui.ui.widgets.lines import Span, cells, cut, wrap
-from nodwyn_tui.ui.widgets.meter import tokens
 from nodwyn_tui.ui.widgets.visible import one_line
 
 NAMES: dict[WindowAction, tuple[str, str]] = {

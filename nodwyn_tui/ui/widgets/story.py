@@ -19,6 +19,9 @@ from nodwyn_tui.ui.widgets.questions import question_lines
 _BODIES = 4_000_000
 """Characters of bodies kept; others are fetched again when they come into view."""
 
+CLOSED: tuple[up.EntryKind, ...] = ("call", "thinking", "guidance", "divider")
+"""Entries that show nothing of their body before they are opened."""
+
 Opening = Callable[[int, Keys], list[Line]]
 
 
@@ -185,7 +188,7 @@ class Story:
             return body
         if entry.kind != "call" and entry.size <= len(entry.preview):
             return up.Body(text=entry.preview)
-        needed = entry.id in self._opened or entry.kind not in ("call", "thinking", "divider")
+        needed = entry.id in self._opened or entry.kind not in CLOSED
         if needed and entry.id not in self._asked:
             self._asked.add(entry.id)
             self.wanted.append(entry.id)

@@ -53,6 +53,7 @@ ASIDE: tuple[ev.Event, ...] = (
     ev.JobStart(id="j", command="sleep 9"),
     ev.JobEnd(id="j", exit=0),
     ev.SkillUse(name="s", digest="ef"),
+    ev.Recall(matched=0, known=3, cap=9),
     ev.BudgetBlocked(reason="too long"),
     ev.RunEnd(why="done"),
     ev.UnknownEvent(kind="future", raw={"type": "future"}),

@@ -10,6 +10,7 @@ from typing import Literal
 
 from nodwyn_tui.agent.branch import branch_of
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.recalled import is_news, reasons
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.errors import StoreError
@@ -64,6 +65,7 @@ class Fresh:
         self._conversation, self._memory = conversation, memory
         self._workspace, self._clock, self._mode = workspace, clock, mode
         self._changed: set[str] = set()
+        self._reasons: ev.Recall | None = None
 
     def prepare(self) -> None:
         """Records what is due for the next request, and has its window show it. Raises `StoreError`
@@ -77,7 +79,10 @@ class Fresh:
             return
         now = [*self._rows()]
         due = conversation.freshness.due(now, placement, run_starts=starts)
-        recorded = conversation.append(*due.record, must=True) if due.record else ()
+        drafts: list[ev.Event] = [*due.record]
+        if (why := self._reasons) is not None and is_news(why, conversation.freshness.recall):
+            drafts.append(why)
+        recorded = conversation.append(*drafts, must=True) if drafts else ()
         conversation.fresh = due.shown(recorded)
 
     def _rows(self) -> Iterator[FreshRow]:
@@ -108,12 +113,15 @@ class Fresh:
     def _recall(self, cap: int) -> FreshRow:
         """Facts that match what the person asked, the best first, as many as have room."""
         asked = " ".join(event.text for event in self._conversation.carrying.now.asked)
-        lines: list[str] = []
-        for match in ranked(self._items("facts"), asked):
+        items, lines = self._items("facts"), list[str]()
+        matches = ranked(items, asked)
+        for match in matches:
             with_it = [*lines, _line(match.item)]
             if size(_text("recall", DATA, with_it).encode()) > cap:
                 break
             lines = with_it
+        without_keys = self._conversation.log.without_keys
+        self._reasons = reasons(matches, len(lines), len(items), cap, without_keys)
         return self._row("recall", DATA, lines)
 
     def _corrections(self, cap: int) -> FreshRow:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from nodwyn_tui.agent import recalled
+from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.words import Keeper, MemoryFile
 from nodwyn_tui.errors import StoreError, ToolError
 from nodwyn_tui.link import events as up
@@ -49,10 +51,16 @@ class Remembered:
         return f"{self._clock.now().astimezone():%Y-%m-%d}"
 
 
-def shown(memory: Memory, files: Sequence[MemoryFile]) -> up.MemoryShown:
-    """What stands in the files, each keeper's, and where they lie."""
+def shown(
+    memory: Memory, files: Sequence[MemoryFile], recall: ev.Recall | None, *, off: bool
+) -> up.MemoryShown:
+    """What stands in the files, each keeper's, and where they lie; with the facts, what the last
+    request had of them, and why.
+    """
     return up.MemoryShown(
-        texts=tuple(_shown(memory, file, keeper) for file in files for keeper in WHOSE)
+        texts=tuple(_shown(memory, file, keeper) for file in files for keeper in WHOSE),
+        recalled=recalled.told(recall) if "facts" in files else None,
+        off=off,
     )
 
 

@@ -253,7 +253,9 @@ class Session:
 
     def show_memory(self, command: commands.ShowMemory) -> None:
         """Tells what is remembered between sessions."""
-        self._emit(shown(self._parts.memory, command.files))
+        talk, memory = self._conversation, self._parts.memory
+        off = talk.recipe.fresh == "off"
+        self._emit(shown(memory, command.files, talk.freshness.recall, off=off))
 
     def tell_meter(self) -> None:
         """Sends the context meter as it stands."""

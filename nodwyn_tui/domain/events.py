@@ -21,6 +21,7 @@ Purpose = Literal["turn", "handover", "subagent", "test"]
 Decision = Literal["allowed", "refused"]
 Scope = Literal["once", "session", "always", "mode"]
 Mode = words.Mode
+Keeper = words.Keeper
 RunEndWhy = words.RunEndWhy
 PlanState = Literal["todo", "doing", "done"]
 
@@ -465,6 +466,34 @@ class FreshContext(Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecalledFact:
+    """A fact that matched, by its beginning: the `words` that it has of what the person asked, how
+    many `later` ones its file has, and whether it was sent or had no room.
+    """
+
+    text: str
+    date: str
+    keeper: Keeper
+    words: tuple[str, ...]
+    later: int
+    sent: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recall(Event):
+    """Why the recalled facts of the next request, and of those after it, are what they are; written
+    where that changed. The best come first; `matched` of `known` facts matched, which may take
+    `cap` tokens (ORD-10).
+    """
+
+    type: ClassVar[str] = "context.recall"
+    facts: tuple[RecalledFact, ...] = ()
+    matched: int
+    known: int
+    cap: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WindowReset(Event):
     """A new window starts; `manual` ones are privacy floors (ROL-1, ROL-9). `too_small` says that
     the window which a rollover left had filled up after a single reply.
@@ -568,6 +597,7 @@ EVENT_TYPES: Mapping[str, type[Event]] = {
         ContextOpen,
         ContextClose,
         FreshContext,
+        Recall,
         WindowReset,
         WindowLeadIn,
         BudgetWarning,

@@ -425,10 +425,39 @@ class MemoryText(Record):
     problem: str = ""
 
 
+class RecalledFact(Record):
+    """A fact that matched what was asked, by its beginning: the `words` that it has of that, how
+    many `later` ones its file has, and whether it was sent or had no room.
+    """
+
+    text: str
+    date: str
+    keeper: Keeper
+    words: tuple[str, ...]
+    later: int
+    sent: bool
+
+
+class Recalled(Record):
+    """What the last request took from memory, the best match first: `matched` of `known` facts
+    matched, which may take `cap` tokens.
+    """
+
+    facts: tuple[RecalledFact, ...]
+    matched: int
+    known: int
+    cap: int
+
+
 class MemoryShown(Record):
-    """What is remembered, as asked for by `ShowMemory`."""
+    """What is remembered, as asked for by `ShowMemory`; where that was the facts, also what the
+    last request `recalled` of them, `None` for nothing in this window yet; `off` says that this
+    model is sent none.
+    """
 
     texts: tuple[MemoryText, ...]
+    recalled: Recalled | None = None
+    off: bool = False
 
 
 class NotSent(Record):

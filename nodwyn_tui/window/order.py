@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from nodwyn_tui.domain.canonical import sha256
-from nodwyn_tui.domain.events import Event, FreshContext, WindowRewind
+from nodwyn_tui.domain.events import Event, FreshContext, Recall, WindowRewind
 from nodwyn_tui.window import rows
 from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.entries import Entry
@@ -99,6 +99,8 @@ class Freshness:
         self._tracker = StartTracker()
         self.known: dict[int, FreshContext] = {}
         """Those that were recorded since the window's start, by seq."""
+        self.recall: Recall | None = None
+        """Why the facts that this window recalls are what they are, as recorded last."""
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log, or of the part of it that later windows need."""
@@ -106,9 +108,12 @@ class Freshness:
         self._tracker.feed(event)
         if self._tracker.place != place:
             self.known.clear()
+            self.recall = None
         match event:
             case FreshContext() if event.ctx == self._tracker.place.ctx:
                 self.known[event.seq] = event
+            case Recall() if event.ctx == self._tracker.place.ctx:
+                self.recall = event
             case WindowRewind():
                 self.known = {seq: row for seq, row in self.known.items() if seq < event.to}
             case _:

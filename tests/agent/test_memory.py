@@ -224,6 +224,60 @@ async def test_a_session_from_before_there_was_memory_is_offered_none(rig: Rig) 
     assert server.bodies[1].body["messages"][0]["content"] == "You are Nodwyn, as you were."
 
 
+async def recalled(rig: Rig) -> up.Recalled | None:
+    rig.tell(commands.ShowMemory(files=("facts",)))
+    return (await rig.until(up.MemoryShown)).recalled
+
+
+async def test_why_facts_were_recalled_is_recorded_and_shown(rig: Rig) -> None:
+    """ORD-10: what matched and was sent, what had no room, that none did; a resume tells alike, a
+    window that begins anew forgets it.
+    """
+    pond = "- " + "the pond has a login " * 200
+    facts = "- 2026-01-31 the login uses OAuth\n- tests run with tox\n"
+    remember(rig.workspace, "facts", f"{facts}{pond}\n- a login, again\n")
+    with ChatServer([call("shell", {"command": "ls"}), say("ok"), say("ok"), say("ok")]) as server:
+        rig.configure(server, context=16_384, fresh="on_change")
+        opened = await rig.open(allow=("shell: *",))
+        assert await recalled(rig) is None
+        await rig.ask("Mend the Login of OAuth.")
+        found = await recalled(rig)
+        assert found is not None
+        assert [(f.text[:20], f.words, f.later, f.sent) for f in found.facts] == [
+            ("the login uses OAuth", ("the", "login", "oauth", "auth"), 3, True),
+            ("a login, again", ("login",), 0, True),
+            ("the pond has a login", ("the", "login"), 1, False),
+        ]
+        assert (found.facts[0].date, found.matched, found.known) == ("2026-01-31", 3, 4)
+        assert len(rig.of(ev.Recall)) == 1
+        row = next(row.text for row in rig.of(ev.FreshContext) if row.kind == "recall")
+        assert [line.split()[-1] for line in row.split("\n")[1:]] == ["OAuth", "again"]
+        await rig.ask("fish?")
+        assert await recalled(rig) == up.Recalled(facts=(), matched=0, known=4, cap=found.cap)
+        await rig.ask("tox")
+        found = await recalled(rig)
+        assert found is not None
+        await rig.close()
+        await rig.open(resume=opened.session)
+        assert await recalled(rig) == found
+        rig.tell(commands.ClearWindow())
+        assert await recalled(rig) is None
+        await rig.close()
+
+
+async def test_a_model_that_is_sent_no_facts_says_so(rig: Rig) -> None:
+    """ORD-10: nothing is recorded of what did not happen."""
+    remember(rig.workspace, "facts", "- the port is 8080\n")
+    with ChatServer([say("ok")]) as server:
+        rig.configure(server, fresh="off")
+        await rig.open()
+        await rig.ask("port")
+        rig.tell(commands.ShowMemory(files=("facts",)))
+        told = await rig.until(up.MemoryShown)
+        await rig.close()
+    assert (told.off, told.recalled, rig.of(ev.Recall)) == (True, None, [])
+
+
 async def test_the_person_is_shown_what_is_remembered_and_where(rig: Rig, tmp_path: Path) -> None:
     """ORD-10: each keeper's file with its path; what is behind a link is named, not shown."""
     remember(rig.workspace, "facts", "- the port is 8080\n")

@@ -156,6 +156,16 @@ def one_of_each() -> list[ev.Event]:
             placement="run_start",
             supersedes=2,
         ),
+        ev.Recall(
+            facts=(
+                ev.RecalledFact(
+                    text="t", date="", keeper="person", words=("t",), later=2, sent=True
+                ),
+            ),
+            matched=1,
+            known=3,
+            cap=9,
+        ),
         ev.WindowReset(kind="rollover", rollover_id="r", flush_opportunity=True, max_tokens=9),
         ev.WindowLeadIn(rollover_id="r", text="go on"),
         ev.BudgetWarning(text="~60 %", figures={"used": 6, "of": [10, None, 0.5]}),

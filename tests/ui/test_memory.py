@@ -1,5 +1,7 @@
 """`/memory` on the screen (ORD-10)."""
 
+from typing import Any
+
 import pytest
 
 from nodwyn_tui.link import commands
@@ -49,6 +51,59 @@ async def test_what_is_remembered_and_where_is_shown() -> None:
         await press(pilot, "escape")
         await settled(pilot)
         assert "facts (here)" not in on.text()
+
+
+def fact(text: str, *words: str, **fields: Any) -> up.RecalledFact:
+    values = {"date": "", "keeper": "workspace", "later": 0, "sent": True, **fields}
+    return up.RecalledFact(text=text, words=words, **values)
+
+
+BOTH = up.Recalled(
+    facts=(
+        fact("the login page uses OAuth", "login", "page", date="2026-01-31", later=3),
+        fact("answer\x1b[2J briefly", "answer", keeper="person"),
+        fact("the login tests need a browser", "login", sent=False),
+    ),
+    matched=14,
+    known=40,
+    cap=1_200,
+)
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (
+            {"recalled": BOTH},
+            [
+                "1. 2026-01-31 the login page uses OAuth",
+                "has login, page · 3 later in its file (here)",
+                "2. answer",
+                "has answer · the latest of its file (yours, everywhere)",
+                "matched, but 1,200 tokens are all that facts may take",
+                "- the login tests need a browser",
+                "… and 11 more",
+            ],
+        ),
+        ({"recalled": up.Recalled(facts=(), matched=0, known=40, cap=9)}, ["none of 40 facts"]),
+        ({}, ["nothing was asked in this window yet"]),
+        ({"off": True}, ["this model is sent no fresh context"]),
+    ],
+)
+async def test_what_the_last_request_had_and_why_is_shown(
+    told: dict[str, Any], words: list[str]
+) -> None:
+    """ORD-10: with the words that it has of what was asked, and what had no room."""
+    on = Stage(OPENED)
+    on.backend.answers[commands.ShowMemory] = lambda _: [up.MemoryShown(texts=TEXTS, **told)]
+    async with on.app.run_test(size=(80, 40)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/memory", "enter")
+        await settled(pilot)
+        seen = on.text()
+    assert "in the last request" in seen
+    assert [each for each in words if each not in seen] == []
+    assert "\x1b" not in seen
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,10 @@
-"""What is remembered between sessions, file by file, and where each lies to be edited."""
+"""What is remembered between sessions: which facts the last request had, and why; then file by file
+what stands there, and where each lies to be edited.
+"""
 
 from collections.abc import Iterator
 
-from nodwyn_tui.link.events import MemoryShown, MemoryText
+from nodwyn_tui.link.events import MemoryShown, MemoryText, Recalled, RecalledFact
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.visible import one_line, visible
@@ -10,6 +12,12 @@ from nodwyn_tui.ui.widgets.visible import one_line, visible
 SHOWN = 20_000
 """Characters of a file that the sheet shows."""
 NOTHING = "nothing yet"
+LAST = "in the last request"
+OFF = "none: this model is sent no fresh context (`fresh` in its settings)"
+NOT_YET = "nothing was asked in this window yet"
+NONE = "none of {known:,} facts has a word of your request"
+NO_ROOM = "matched, but {cap:,} tokens are all that facts may take"
+WHOSE = {"workspace": "here", "person": "yours, everywhere"}
 WAY = (
     "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction."
     " Sessions read it anew as they go on."
@@ -25,12 +33,48 @@ class MemorySheet(Sheet):
 
 def _lines(shown: MemoryShown, width: int) -> Iterator[Line]:
     yield from _wrapped(WAY, "dim", width)
+    if any(text.file == "facts" for text in shown.texts):
+        yield BLANK
+        yield Line((Span(LAST, "heading"),))
+        yield from _last(shown, width)
     for text in shown.texts:
         yield BLANK
-        whose = "here" if text.keeper == "workspace" else "yours, everywhere"
-        yield Line((Span(f"{text.file} ({whose})", "heading"),))
+        yield Line((Span(f"{text.file} ({WHOSE[text.keeper]})", "heading"),))
         yield from _wrapped(one_line(text.path), "dim", width)
         yield from _content(text, width)
+
+
+def _last(shown: MemoryShown, width: int) -> Iterator[Line]:
+    """Which facts went in, and why; which did not, for want of room."""
+    recalled = shown.recalled
+    if shown.off or recalled is None:
+        yield from _wrapped(OFF if shown.off else NOT_YET, "dim", width)
+        return
+    if not recalled.matched:
+        yield from _wrapped(NONE.format(known=recalled.known), "dim", width)
+        return
+    sent = [fact for fact in recalled.facts if fact.sent]
+    for place, fact in enumerate(sent, 1):
+        yield from _fact(f"{place}.", fact, width)
+    yield from _without_room(recalled, len(sent), width)
+
+
+def _without_room(recalled: Recalled, sent: int, width: int) -> Iterator[Line]:
+    if recalled.matched == sent:
+        return
+    yield from _wrapped(NO_ROOM.format(cap=recalled.cap), "warning", width)
+    for fact in recalled.facts[sent:]:
+        yield from _fact("-", fact, width)
+    if more := recalled.matched - len(recalled.facts):
+        yield from _wrapped(f"… and {more:,} more", "dim", width)
+
+
+def _fact(mark: str, fact: RecalledFact, width: int) -> Iterator[Line]:
+    text = one_line(f"{fact.date} {fact.text}".strip())
+    yield from _wrapped(f"{mark} {text}", "", width)
+    has = ", ".join(map(one_line, fact.words))
+    age = f"{fact.later:,} later in its file" if fact.later else "the latest of its file"
+    yield from _wrapped(f"   has {has} · {age} ({WHOSE[fact.keeper]})", "dim", width)
 
 
 def _content(text: MemoryText, width: int) -> Iterator[Line]:

@@ -1,9 +1,8 @@
 """ROL-15: what was said in any of twenty windows is found again."""
 
-from collections import Counter
 from pathlib import Path
 
-from tests.fakes.recall import FACTS, Voyage, facts, opened
+from tests.fakes.recall import FACTS, Voyage, facts, found_again
 
 
 def test_every_fact_of_twenty_windows_is_found_within_three_calls(tmp_path: Path) -> None:
@@ -11,8 +10,7 @@ def test_every_fact_of_twenty_windows_is_found_within_three_calls(tmp_path: Path
     (tmp_path / "no-replay").touch()
     planted = facts()
     Voyage(tmp_path / "log.jsonl", steps=12, size=2_000).write(planted)
-    with opened(tmp_path) as finder:
-        calls = Counter(finder.calls_for(fact) for fact in planted)
+    calls, largest = found_again(tmp_path, planted)
     assert sum(calls.values()) == FACTS
     assert set(calls) <= {1, 2, 3}
-    assert finder.largest <= 16 << 10
+    assert largest <= 16 << 10

@@ -9,6 +9,7 @@ from tests.fakes.images import counted
 
 CacheKind = Literal["slot", "blocks", "off"]
 BYTES_A_TOKEN = 4
+_PIECE = 1 << 16
 THINKING = ("thinking", "reasoning", "reasoning_content")
 
 
@@ -55,11 +56,16 @@ def in_blocks(tokens: int) -> int:
 
 
 def shared_bytes(one: bytes, other: bytes) -> int:
-    """How many first bytes two texts share."""
-    low, high = 0, min(len(one), len(other))
+    """How many first bytes two texts share: piece by piece, since they may be long."""
+    end = min(len(one), len(other))
+    low = 0
+    while low < end and one[low : low + _PIECE] == other[low : low + _PIECE]:
+        low += _PIECE
+    low, high = min(low, end), min(low + _PIECE, end)
     while low < high:
         middle = (low + high + 1) // 2
-        low, high = (middle, high) if one[:middle] == other[:middle] else (low, middle - 1)
+        same = one[low:middle] == other[low:middle]
+        low, high = (middle, high) if same else (low, middle - 1)
     return low
 
 

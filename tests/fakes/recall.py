@@ -6,7 +6,8 @@ import asyncio
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -164,7 +165,7 @@ class Finder:
             answer = self._ask(wanted)
             if fact.berth in answer:
                 return call
-            hits = re.findall(r"(?m)^(i:\d+) result of shell, character (\d+)", answer)
+            hits = re.findall(r"(?m)^(i:\d+) result of [\w-]+, character (\d+)", answer)
             cursor = re.search(r'cursor "([^"]+)"', answer.split("\n", maxsplit=1)[0])
             if unread := [hit for hit in hits if hit[0] not in tried]:
                 item, at = unread[0]
@@ -190,3 +191,12 @@ def opened(folder: Path) -> Iterator[Finder]:
     with log:
         ledger = ledger_of(log.archive).copy()
         yield Finder(Conversation(log, found.events, ledger, lambda _: None, want_log=False))
+
+
+def found_again(folder: Path, planted: Iterable[Fact]) -> tuple[dict[int, int], int]:
+    """How many facts are found in one call, two, three, and not (0), in the session in a folder;
+    and the bytes of the largest answer. Not from within a running loop.
+    """
+    with opened(folder) as finder:
+        calls = Counter(finder.calls_for(fact) for fact in planted)
+        return dict(calls), finder.largest

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.words import BUILT_STRATEGIES
+from nodwyn_tui.domain.words import Strategy
 from tests.agent.rig import Rig
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
@@ -28,6 +28,7 @@ from tests.fakes.responses_server import ResponsesServer
 from tests.fakes.server import FakeServer
 from tests.fakes.stocktaking import STOCK, Model, Task
 
+STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
 CONTEXT, ENDLESS, REPLY, CAP = 64_000, 1_000_000, 8_192, 3_072
 TASK = Task(registers=38, runs=6, size=15_500, log=16_000)
 PRICE = {"input": 2.0, "cached": 0.2, "output": 10.0}
@@ -206,19 +207,19 @@ async def least_of(name: str) -> tuple[Found, list[Any]]:
 async def hosted() -> tuple[str, list[Found]]:
     """Every strategy in one cache, with all figures."""
     least, bodies = await least_of(HOSTED)
-    found = [least, *[(await measured(HOSTED, strategy))[0] for strategy in BUILT_STRATEGIES]]
+    found = [least, *[(await measured(HOSTED, strategy))[0] for strategy in STRATEGIES]]
     found.append(little_by_little(least, bodies))
     return table([HEADINGS, *(each.row(least) for each in found)]), found
 
 
 async def others() -> tuple[str, list[Found]]:
     """What is read anew in the other protocols' caches."""
-    rows, all_found = [("cache", LEAST, *BUILT_STRATEGIES)], []
+    rows, all_found = [("cache", LEAST, *STRATEGIES)], []
     for name in CACHES:
         if name == HOSTED:
             continue
         least, _ = await least_of(name)
-        found = [(await measured(name, strategy))[0] for strategy in BUILT_STRATEGIES]
+        found = [(await measured(name, strategy))[0] for strategy in STRATEGIES]
         shares = (f"{each.uncached:,} ({each.uncached / least.uncached:.2f})" for each in found)
         rows.append((name, f"{least.uncached:,}", *shares))
         all_found += [least, *found]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Text
+from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import UserRow
 from nodwyn_tui.window.build import Shape
 from nodwyn_tui.window.entries import fixed_tokens, message_tokens
@@ -50,6 +51,20 @@ def too_long(
         f" {least:,} tokens at least, where it may hold {ceiling:,}",
         figures=figures | {"least": least},
         remedies=(COMPACT, ANEW, SHORTER, LARGER),
+    )
+
+
+def does_not_fit(recipe: Recipe, tokens: int, *, fresh_window: bool) -> ev.BudgetBlocked:
+    """Why a whole request is not sent where the window is not trimmed (ROL-6), and by how much it
+    is too long. `fresh_window` says that it is what a new window would begin with.
+    """
+    ceiling = recipe.window.ceiling
+    where = "even in a new window, the next request" if fresh_window else "the next request"
+    return ev.BudgetBlocked(
+        reason=f"{where} would have about {tokens:,} tokens, where it may have {ceiling:,}: that is"
+        f" {tokens - ceiling:,} too many",
+        figures={"tokens": tokens, "ceiling": ceiling, "context": recipe.num_ctx},
+        remedies=(SHORTER, LARGER) if fresh_window else (COMPACT, ANEW, SHORTER, LARGER),
     )
 
 

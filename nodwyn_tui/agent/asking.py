@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent import refusals, spend
 from nodwyn_tui.agent.call_ids import own_ids
-from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.fitting import Fitting
 from nodwyn_tui.agent.folding import folded
-from nodwyn_tui.agent.fresh import Fresh
+from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.reasoning import REASONING, LoopWatch, left_out
-from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
 from nodwyn_tui.domain.parts import Call
@@ -25,7 +24,6 @@ from nodwyn_tui.link import events as up
 from nodwyn_tui.providers import retry
 from nodwyn_tui.providers.exchange import Exchange
 from nodwyn_tui.store.redact import has_marker
-from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.window.build import Shape, Window
 from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
 
@@ -66,17 +64,10 @@ class _Sending:
 class Asker:
     """Asks the model once a step, or for a handover note."""
 
-    def __init__(
-        self,
-        conversation: Conversation,
-        target: Target,
-        emit: Emit,
-        clock: Clock,
-        fresh: Fresh,
-    ) -> None:
-        self._conversation, self.target = conversation, target
-        self._emit, self._clock = emit, clock
-        self._fresh = fresh
+    def __init__(self, parts: Parts, emit: Emit) -> None:
+        self._conversation, self.target = parts.conversation, parts.target
+        self._emit, self._clock = emit, parts.clock
+        self._fresh, self._rollover = parts.fresh, parts.rollover
         self._loop = LoopWatch()
 
     @property
@@ -115,8 +106,8 @@ class Asker:
                     shape, window = self._fitting(purpose)
                     continue
                 if error.kind == "context_exceeded":
-                    smaller = self._smaller(sending, window, error, failures[error.kind])
-                    shape, window = self._folded(purpose, *smaller)
+                    first = failures[error.kind] == 1
+                    shape, window = await self._rescued(sending, window, error, again=first)
                     continue
                 delay = retry.delay(error, failures[error.kind], random.random())
                 self._failed(sending, error, delay)
@@ -161,19 +152,43 @@ class Asker:
         """The request that fits, with what is due to be folded."""
         return self._folded(purpose, *self.fit.request(purpose))
 
-    def _smaller(
-        self, sending: _Sending, before: Window, error: ProviderError, times: int
+    async def _rescued(
+        self, sending: _Sending, before: Window, error: ProviderError, *, again: bool
     ) -> tuple[Shape, Window]:
-        """A smaller one where the provider refused it for its size, once (ENG-14)."""
-        smaller = self.fit.smaller(before) if times == 1 else None
+        """The request that goes `again`, once, where the provider refused it for its size: in a new
+        window (ROL-7), or a smaller one (ENG-14).
+        """
+        purpose = sending.request.purpose
+        if purpose == "turn" and self._rollover.active:
+            self._leave(sending, error, again=again)
+            await self._look()
+            self._fresh.prepare()
+            return self._fitting(purpose)
+        smaller = self.fit.smaller(before) if again else None
         self._failed(sending, error, None if smaller is None else 0.0)
         if smaller is None:
-            raise self.fit.blocked(before, error.message, sending.request.purpose)
-        return smaller
+            raise self.fit.blocked(before, error.message, purpose)
+        return self._folded(purpose, *smaller)
+
+    def _leave(self, sending: _Sending, error: ProviderError, *, again: bool) -> None:
+        """Goes on in a new window. Raises the error where this one may not be left, or text had
+        come already.
+        """
+        opens = self._rollover.refused(self.fit) if again and not sending.exchange.partial() else ()
+        blocked = isinstance(opens, ev.BudgetBlocked)
+        self._failed(sending, error, 0.0 if opens and not blocked else None)
+        if isinstance(opens, ev.BudgetBlocked):
+            self._rollover.stop(opens)
+        elif not opens:
+            raise error
+        else:
+            self._conversation.append(*opens, must=True)
 
     def _folded(self, purpose: ev.Purpose, shape: Shape, window: Window) -> tuple[Shape, Window]:
-        """The request with what is due to be folded (ENG-21); a note is asked for as all stands."""
-        if purpose != "turn":
+        """The request with what is due to be folded (ENG-21); a note is asked for as all stands,
+        and a window that is left for another is not folded either.
+        """
+        if purpose != "turn" or self._rollover.active:
             return shape, window
         return folded(self._conversation, self.target, shape, window, self._clock.now())
 

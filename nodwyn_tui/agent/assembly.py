@@ -17,8 +17,9 @@ from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.prompt import SYSTEM, WITHOUT_TOOLS
-from nodwyn_tui.agent.recipes import new_recipe, resumed_recipe
+from nodwyn_tui.agent.recipes import new_recipe, remarks, resumed_recipe
 from nodwyn_tui.agent.remembered import Remembered
+from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
@@ -93,7 +94,9 @@ class Assembly:
         log = Log.create(folder, self._rooms.clock, self._rooms.redactor, Ledgers())
         conversation = Conversation(log, (), Ledger(), self._emit, want_log=command.want_log)
         conversation.append(
-            ev.SessionStart(**self._about(command, folder), recipe=recipe), must=True
+            ev.SessionStart(**self._about(command, folder), recipe=recipe),
+            *remarks(target, recipe),
+            must=True,
         )
         return self._session(command, target, conversation, tools, created=True)
 
@@ -108,7 +111,8 @@ class Assembly:
         tools = self._rooms.make_tools(self._rooms.child_environment())
         recipe = self._resumed(command, conversation, target, tools)
         about = self._about(command, log.path.parent)
-        conversation.append(ev.SessionResume(**about, recipe=recipe), must=True)
+        resume = ev.SessionResume(**about, recipe=recipe)
+        conversation.append(resume, *remarks(target, recipe), must=True)
         target = target.holding(recipe.num_ctx) if recipe.num_ctx != target.context else target
         session = self._session(command, target, conversation, tools, created=False)
         session.repair()
@@ -166,6 +170,8 @@ class Assembly:
             self._rooms.redactor,
         )
         key = functools.partial(history_key, self._rooms.state, folder.name)
+        workspace, clock = Path(command.workspace), self._rooms.clock
+        fresh = Fresh(conversation, workspace, memory, clock, lambda: gate.mode)
         return Session(
             Parts(
                 conversation=conversation,
@@ -179,13 +185,8 @@ class Assembly:
                     key,
                 ),
                 gate=gate,
-                fresh=Fresh(
-                    conversation,
-                    Path(command.workspace),
-                    memory,
-                    self._rooms.clock,
-                    lambda: gate.mode,
-                ),
+                fresh=fresh,
+                rollover=Rollover(conversation, fresh, memory, lambda: gate.mode),
                 memory=memory,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,

@@ -10,7 +10,7 @@ from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.bodies import text_of
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.growth import FAILED
-from nodwyn_tui.agent.words import attached, images_behind
+from nodwyn_tui.agent.quoted_images import with_images
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import BlockedError, ProviderError, StoreError
@@ -185,22 +185,9 @@ class Compaction:
             ctx=ctx,
             parent=conversation.place,
         )
-        return self._with_images(rows, ctx)
-
-    def _with_images(self, rows: Sequence[ev.Event], ctx: int) -> tuple[ev.Event, ...]:
-        """The rows with the images of the request that goes on, behind its quotation (C44): the
-        latest ones, as many as leave room to work in.
-        """
-        talk, carried = self._conversation, self._conversation.carrying.now
         at = next((n for n, row in enumerate(rows, 1) if getattr(row, "why", "") == TASK), 0)
-        found = [image for asked in carried.asked for image in images_behind(talk.event, asked.seq)]
-        images = [replace(attached(image), ctx=ctx) for image in found] if at else []
-        while images:
-            whole = (*rows[:at], *images, *rows[at:])
-            if talk.window(ORDINARY, *whole).estimate <= talk.recipe.window.low_water:
-                return whole
-            images.pop(0)
-        return tuple(rows)
+        asked = conversation.carrying.now.asked
+        return with_images(conversation, rows, asked, at=at, ctx=ctx) if at else rows
 
 
 def _note_of(reply: ev.LlmResponse) -> Handover:

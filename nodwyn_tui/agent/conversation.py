@@ -22,6 +22,7 @@ from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.lines import encode
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.redact import has_marker
+from nodwyn_tui.window.budget import Budget
 from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
 from nodwyn_tui.window.carrying import Carrying
 from nodwyn_tui.window.contexts import DECLARED
@@ -48,12 +49,12 @@ class Conversation:
     """One session's log, the recipe that holds, and what the screen is told of them.
 
     Public fields are folds: `ledger` of all events; `run` of the latest run's; `open_calls` are the
-    calls without a result, by id; `markers` says whether the model was shown a redaction marker: in
-    a result, a message, or its own earlier call. Of the events themselves only those that the
-    window needs are held; any other is read again (`event`). `carrying` is what a compaction would
-    take along, `growth` says when the next may come; `stale` knows which results went out of date;
-    `sight` which images go along; `told` are remarks that this process made once and need not make
-    again.
+    calls without a result, by id; `reset_at` is the latest reset's seq; `markers` says whether the
+    model was shown a redaction marker: in a result, a message, or its own earlier call. Of the
+    events themselves only those that the window needs are held; any other is read again (`event`).
+    `carrying` is what a compaction would take along, `growth` says when the next may come, `budget`
+    when the window is left for another; `stale` knows which results went out of date; `sight` which
+    images go along; `told` are remarks that this process made once and need not make again.
     """
 
     def __init__(
@@ -70,6 +71,7 @@ class Conversation:
         self.forecast = Forecast(ledger.facts.rewriting)
         self.carrying = Carrying()
         self.growth = Growth()
+        self.budget = Budget()
         self.stale = Stale()
         self.fresh: tuple[int, ...] = ()
         self.sight = Sight(ImageFiles(log.path.parent))
@@ -82,6 +84,7 @@ class Conversation:
         self._sent: ev.LlmRequest | None = None
         self._last: tuple[ev.LlmRequest, ev.LlmResponse] | None = None
         self._edited = 0
+        self.reset_at = 0
         self.forecast.recall(self._last_exchange_behind(events))
         for event in events:
             self._fold(event)
@@ -105,6 +108,7 @@ class Conversation:
         the events are held in memory until the disk takes them, which is shown (ENG-3). Notes may
         come back behind the drafts (a block that was left out).
         """
+        assert not (fault := self.budget.fault(drafts)), fault
         recorded = self.log.append(*self._placed(drafts), must=must)
         for event in recorded:
             self.ledger.feed(event)
@@ -182,6 +186,11 @@ class Conversation:
         return self._rolling.place.ctx
 
     @property
+    def window_begins(self) -> bool:
+        """Whether no request was made yet in the window."""
+        return self._sent is None or self._sent.seq < self._rolling.place.since
+
+    @property
     def freshness(self) -> Freshness:
         """Which rows of fresh context the window holds."""
         return self._rolling.freshness
@@ -226,6 +235,7 @@ class Conversation:
         self._rolling.feed(event)
         self.carrying.feed(event)
         self.growth.feed(event)
+        self.budget.feed(event)
         self.forecast.feed(event)
         self.stale.feed(event)
         self.sight.feed(event)
@@ -240,7 +250,7 @@ class Conversation:
                 self._sent = event
                 self._edited = event.seq if elided else self._edited
             case ev.WindowReset():
-                self._last = None
+                self._last, self.reset_at = None, event.seq
             case ev.WindowRewind() | ev.WindowEdit() | ev.ResultFold():
                 self._edited = event.seq
             case ev.LlmResponse():

@@ -8,7 +8,7 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import BlockedError
-from nodwyn_tui.window.build import ORDINARY, Shape, Window
+from nodwyn_tui.window.build import ORDINARY, UNTRIMMED, Shape, Window
 
 REMEDIES = (
     "/compact goes on in a new window, from a note of what was done",
@@ -35,11 +35,17 @@ class Fitting:
         """The most tokens, by our estimate, that a request with headroom may have."""
         return int(self.conversation.recipe.window.ceiling / max(self.share, 1.0))
 
+    def tokens(self, window: Window) -> int:
+        """What a window comes to, in tokens."""
+        return round(window.estimate * self.share)
+
     def request(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
         """The window of a request that fits: with a trim line of its own where the estimate is over
         the ceiling. A request for a handover note may pass high water, up to the ceiling (recipe
         10). Raises `BlockedError` where nothing fits.
         """
+        if purpose == "turn" and self.conversation.recipe.strategy == "rollover":
+            return self._whole()
         ceiling, share = self.conversation.recipe.window.ceiling, self.share
         window = self.conversation.window()
         if purpose == "turn" and window.estimate * share <= ceiling:
@@ -51,6 +57,17 @@ class Fitting:
             needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
             raise self.blocked(trimmed, needed, purpose)
         return shape, trimmed
+
+    def _whole(self) -> tuple[Shape, Window]:
+        """All of the window: a session that rolls over trims nothing (ROL-6)."""
+        recipe = self.conversation.recipe
+        window, ceiling = self.conversation.window(UNTRIMMED), recipe.window.ceiling
+        if (tokens := self.tokens(window)) > ceiling:
+            needed = f"about {tokens:,} tokens, where {ceiling:,} may be sent"
+            raise self.blocked(window, needed, "turn")
+        if window.estimate > recipe.window.high_water:
+            return self.conversation.shaped(UNTRIMMED), window
+        return self.conversation.shaped(ORDINARY), self.conversation.window()
 
     def smaller(self, before: Window) -> tuple[Shape, Window] | None:
         """A window trimmed by force; `None` where nothing is left to trim."""

@@ -16,8 +16,9 @@ from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.memory import Item, Memory, ranked
 from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.window import rows
 from nodwyn_tui.window.entries import size
-from nodwyn_tui.window.order import PLACEMENTS, FreshKind, FreshRow, Placement
+from nodwyn_tui.window.order import PLACEMENTS, FreshKind, Freshness, FreshRow, Placement
 
 CAPS: Mapping[FreshKind, int] = {
     "working_state": 600,
@@ -67,13 +68,38 @@ class Fresh:
         self._changed: set[str] = set()
         self._reasons: ev.Recall | None = None
 
+    def tokens(self, *, anew: bool) -> int:
+        """What the next request shows of it that is not in the window yet, in tokens; `anew` in a
+        window that begins with it.
+        """
+        placement = self._placement
+        starts = anew or self._starts
+        if placement == "off" or (placement == "run_start" and not starts):
+            return 0
+        shown = Freshness() if anew else self._conversation.freshness
+        due = shown.due([*self._rows()], placement, run_starts=starts)
+        again = [shown.known[seq] for seq in due.again.values()]
+        return sum(rows.fresh(event).tokens for event in (*due.record, *again))
+
+    @property
+    def shows_notes(self) -> bool:
+        """Whether recall shows the notes of a window that was left (ROL-12)."""
+        return False
+
+    @property
+    def _placement(self) -> Placement:
+        return next((p for p in PLACEMENTS if p == self._conversation.recipe.fresh), "off")
+
+    @property
+    def _starts(self) -> bool:
+        """Whether the next request is the first of a run, or of a window."""
+        return self._conversation.run.requests == 0 or self._conversation.window_begins
+
     def prepare(self) -> None:
         """Records what is due for the next request, and has its window show it. Raises `StoreError`
         where the disk refuses.
         """
-        conversation, recipe = self._conversation, self._conversation.recipe
-        placement: Placement = next((p for p in PLACEMENTS if p == recipe.fresh), "off")
-        starts = conversation.run.requests == 0
+        conversation, placement, starts = self._conversation, self._placement, self._starts
         if placement == "off" or (placement == "run_start" and not starts):
             conversation.fresh = ()
             return

@@ -24,7 +24,7 @@ from nodwyn_tui.config.servers import LOCAL
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import KeepReasoning
-from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
+from nodwyn_tui.domain.words import Strategy
 from nodwyn_tui.errors import ConfigError, ProviderError, UsageError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers.catalogue import PROPS, ModelListing
@@ -369,9 +369,8 @@ def _think(effort: str | None) -> bool | str | None:
 
 
 def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
-    """The model's own, else the one for all; `config.checks` has told of one that is not built."""
-    wanted = entry.strategy or window.strategy
-    return wanted if wanted in BUILT_STRATEGIES else "trim"
+    """The model's own, else the one for all."""
+    return entry.strategy or window.strategy
 
 
 def _fresh(entry: ModelSettings, window: WindowSettings) -> Placement:

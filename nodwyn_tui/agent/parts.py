@@ -9,6 +9,7 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
+from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
@@ -32,6 +33,7 @@ class Parts:
     toolbox: Toolbox
     gate: Gate
     fresh: Fresh
+    rollover: Rollover
     memory: Memory
     draft: Draft | None
     clock: Clock

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import replace
 
-from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Asker
 from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.compaction import Compaction
 from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.ending import Ending, report
+from nodwyn_tui.agent.fitting import Fitting
 from nodwyn_tui.agent.loaded import LoadedContext
 from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.target import Target
@@ -94,20 +94,21 @@ class Runs:
         self._before()
         conversation.begin_run()
         try:
-            share = conversation.ledger.facts.calibration(self._parts.target.ref.origin)
-            if blocked := too_long(message, conversation, share, images):
+            fit = Fitting(conversation, self._parts.target)
+            drafts = self._parts.rollover.admitted("on-send", fit, message, images)
+            if isinstance(drafts, ev.BudgetBlocked):
                 self._give_back(words)
-                conversation.append(replace(message, rejected=True), blocked, must=True)
-                self._tell_end(Ending.of(BlockedError(blocked.reason)))
+                conversation.append(replace(message, rejected=True), drafts, must=True)
+                self._tell_end(Ending.of(BlockedError(drafts.reason)))
                 return
-            recorded, *_ = conversation.append(message, *images, must=True)
+            *_, last = conversation.append(*drafts, must=True)
         except StoreError as error:
             back = self.attachments.returned(words.images)
             self._emit(up.NotSent(text=message.text, reason=str(error), images=back))
             self._tell_end(Ending.of(error))
             return
         self._forget_draft(message.text)
-        self._emit(up.RunStarted(run=recorded.run))
+        self._emit(up.RunStarted(run=last.run))
         self.begin(self._running())
 
     def _give_back(self, words: Words) -> None:
@@ -133,12 +134,13 @@ class Runs:
     async def _running(self) -> None:
         """One run, from its message to its end; then what was queued meanwhile."""
         parts, conversation = self._parts, self._conversation
-        asker = Asker(conversation, parts.target, self._emit, parts.clock, parts.fresh)
+        asker = Asker(parts, self._emit)
         runner = CallRunner(conversation, parts.toolbox, parts.gate, self._emit, parts.clock)
         turn = Turn(
             conversation,
             asker,
             self._compaction,
+            parts.rollover,
             runner,
             parts.toolbox,
             self.waiting,

@@ -284,10 +284,8 @@ class Session:
 
     async def _compacting(self, wish: str) -> None:
         """A handover note on its way; what was typed meanwhile waits until it is settled."""
-        parts = self._parts
-        asker = Asker(self._conversation, parts.target, self._emit, parts.clock, parts.fresh)
         try:
-            await self._compact.offer(asker, wish)
+            await self._compact.offer(Asker(self._parts, self._emit), wish)
         except UsageError as error:
             self._emit(up.Notice(level="warning", text=str(error)))
         self.tell_meter()

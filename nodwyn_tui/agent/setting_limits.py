@@ -4,7 +4,7 @@ dialect and the strategy of a model.
 
 from dataclasses import dataclass
 
-from nodwyn_tui.config.checks import CACHE_ASKS, LATER
+from nodwyn_tui.config.checks import CACHE_ASKS
 from nodwyn_tui.config.described import Described
 from nodwyn_tui.config.schema import (
     DialectName,
@@ -14,11 +14,9 @@ from nodwyn_tui.config.schema import (
     WindowSettings,
 )
 from nodwyn_tui.config.servers import default_dialect
-from nodwyn_tui.config.typed import as_typed, choices_of
+from nodwyn_tui.config.typed import choices_of
 from nodwyn_tui.domain.words import Strategy
 from nodwyn_tui.providers.chat_completions import DIALECTS
-
-NOT_YET = "has no effect in this version yet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +50,6 @@ def why_not(about: Described, served: ServedBy) -> str:
         return f"only where the server speaks {speaking}; this one speaks {provider}"
     if provider == "openai" and served.dialect and about.key in DIALECTS[served.dialect].refused:
         return f"a server of the dialect {served.dialect} refuses it"
-    if about.key != "strategy" and _later(about) is not None:
-        return NOT_YET
     if about.strategy and served.strategy and served.strategy != about.strategy:
         return f"only with strategy = {about.strategy}"
     return ""
@@ -64,11 +60,4 @@ def choices(about: Described, served: ServedBy) -> tuple[str, ...]:
     words = choices_of(about.path) or about.suggestions
     if about.key == "cache_control" and served.provider:
         return tuple(CACHE_ASKS[served.provider])
-    if about.key == "strategy" and (built := _later(about)) is not None:
-        return tuple(as_typed(word) for word in built)
     return words
-
-
-def _later(about: Described) -> tuple[object, ...] | None:
-    """The values that say what this version does anyway, where it does nothing else yet."""
-    return LATER.get(about.path)

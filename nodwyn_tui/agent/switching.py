@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from nodwyn_tui.agent.conversation import Conversation
-from nodwyn_tui.agent.recipes import resumed_recipe
+from nodwyn_tui.agent.recipes import remarks, resumed_recipe
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.price import MILLION, Price
@@ -69,6 +69,7 @@ def recorded(conversation: Conversation, target: Target) -> Recipe:
         ev.SessionRecipe(
             session=began.session, workspace=began.workspace, app=began.app, recipe=recipe
         ),
+        *remarks(target, recipe),
         must=True,
     )
     return recipe

@@ -64,12 +64,15 @@ class Toolbox:
 
 @dataclass(slots=True)
 class WorkspaceFiles:
-    """The workspace, and what the model has seen of its files in this process."""
+    """The workspace, and what the model has seen of its files in this process since the last reset:
+    of a window that was left it sees nothing (ROL-8).
+    """
 
     root: Path
     extra: Sequence[Path]
     conversation: Conversation
     known: dict[Path, str] = field(default_factory=dict)
+    reset: int = 0
 
     @property
     def read_budget(self) -> int:
@@ -77,10 +80,17 @@ class WorkspaceFiles:
         return 2 * self.conversation.recipe.window.max_result_tokens
 
     def seen(self, path: Path, digest: str) -> None:
+        self._forget()
         self.known[path] = digest
 
     def last_seen(self, path: Path) -> str | None:
+        self._forget()
         return self.known.get(path)
+
+    def _forget(self) -> None:
+        if self.reset != self.conversation.reset_at:
+            self.reset = self.conversation.reset_at
+            self.known.clear()
 
     def markers(self) -> bool:
         return self.conversation.markers

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from nodwyn_tui.agent.admission import too_long
 from nodwyn_tui.agent.asking import Answer, Asker
 from nodwyn_tui.agent.calls import CallRunner
 from nodwyn_tui.agent.compaction import Compaction
@@ -12,6 +11,7 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.ending import Ending
 from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.loaded import LoadedContext
+from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.toolbox import Toolbox
 from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
@@ -33,6 +33,7 @@ class Turn:
         conversation: Conversation,
         asker: Asker,
         compaction: Compaction,
+        rollover: Rollover,
         runner: CallRunner,
         toolbox: Toolbox,
         waiting: Waiting,
@@ -41,7 +42,7 @@ class Turn:
         take_over: Callable[[Asker, ProviderError], Awaitable[bool]],
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
-        self._compaction = compaction
+        self._compaction, self._rollover = compaction, rollover
         self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
         self._loaded, self._take_over = loaded, take_over
         self._failures: dict[tuple[str, str], int] = {}
@@ -60,10 +61,12 @@ class Turn:
             return self._limits.out_of_time()
 
     async def _loop(self) -> Ending:
-        steps = 0
+        steps, settled = 0, False
         while True:
             if ending := self._over_limit(steps):
                 return ending
+            if settled:
+                self._rollover.after_step(self._asker.fit)
             if asked := await self._compaction.when_due(self._asker):
                 steps += asked
                 if ending := self._over_limit(steps):
@@ -80,6 +83,7 @@ class Turn:
             told = self._tell_steers()
             if not answer.calls and not told:
                 return _ending_of(answer)
+            settled = not told  # else it was decided with what was told
 
     async def _answer(self) -> Answer:
         """The model's, else that of the one which takes over from it."""
@@ -88,6 +92,7 @@ class Turn:
         except ProviderError as error:
             if not await self._take_over(self._asker, error):
                 raise
+        self._rollover.taken_over(self._asker.fit)
         return await self._asker.ask()
 
     async def _look_at_load(self) -> None:
@@ -103,10 +108,12 @@ class Turn:
         for at, words in enumerate(steers):
             message, images = ev.UserMessage(text=words.text, via="steer"), words.attached()
             try:
-                if blocked := too_long(message, self._conversation, self._asker.fit.share, images):
-                    self._conversation.append(replace(message, rejected=True), blocked, must=True)
+                fit = self._asker.fit
+                drafts = self._rollover.admitted("mid-run", fit, message, images)
+                if isinstance(drafts, ev.BudgetBlocked):
+                    self._conversation.append(replace(message, rejected=True), drafts, must=True)
                 else:
-                    self._conversation.append(message, *images, must=True)
+                    self._conversation.append(*drafts, must=True)
                     told = True
             except StoreError:
                 self._waiting.put_back(steers[at:])

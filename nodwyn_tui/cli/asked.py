@@ -5,7 +5,7 @@ nothing else is decided.
 import argparse
 from pathlib import Path
 
-from nodwyn_tui.domain.words import BUILT_STRATEGIES
+from nodwyn_tui.domain.words import STRATEGIES
 from nodwyn_tui.errors import UsageError
 from nodwyn_tui.link.commands import Open
 
@@ -17,9 +17,7 @@ def session_options(parser: argparse.ArgumentParser) -> None:
         "--continue", action="store_true", dest="last", help="go on in the latest session here"
     )
     parser.add_argument("--resume", default="", metavar="ID", help="go on in a session")
-    parser.add_argument(
-        "--strategy", choices=BUILT_STRATEGIES, help="what happens when the window fills"
-    )
+    parser.add_argument("--strategy", choices=STRATEGIES, help="what happens when the window fills")
     parser.add_argument("--mode", choices=("plan", "ask", "edits", "auto"), help="approval mode")
     parser.add_argument("--config", default="", metavar="FILE", help="in place of config.toml")
     parser.add_argument(

@@ -14,7 +14,6 @@ from nodwyn_tui.config.credentials import CREDENTIAL_FORMS, OAUTH, credential_fa
 from nodwyn_tui.config.problems import SECRET_KEYS, Problem, dotted, shown
 from nodwyn_tui.config.schema import CacheControl, ProviderName, ServerSettings, Settings
 from nodwyn_tui.config.servers import address_fault, sign_in_faults
-from nodwyn_tui.domain.words import BUILT_STRATEGIES
 from nodwyn_tui.errors import ConfigError
 
 _LEAST_BUDGET = 1024
@@ -28,15 +27,6 @@ _TAKEN_HEADERS = frozenset(
     | {"content-type", "content-length", "content-encoding", "transfer-encoding", "te", "upgrade"}
     | {"accept", "accept-encoding", "expect", "trailer", "proxy-authorization"}
 )
-
-LATER: Mapping[KeyPath, tuple[object, ...]] = {
-    ("models", "*", "strategy"): BUILT_STRATEGIES,
-    ("models", "*", "threshold"): (0.70,),
-    ("window", "strategy"): BUILT_STRATEGIES,
-    ("window", "threshold"): (0.70,),
-}
-"""Settings that this version knows and does not act on yet, with the values that say what it does
-anyway."""
 
 KEEPS_REASONING: frozenset[ProviderName] = frozenset({"responses", "anthropic"})
 """The protocols in which opaque reasoning goes back as `keep_reasoning` says."""
@@ -112,23 +102,10 @@ def check_keys_in_clear(draft: Draft) -> None:
                 )
 
 
-def warn_of_later_settings(draft: Draft) -> None:
-    """Nobody should think that a setting works which does not."""
-    for pattern, fine in LATER.items():
-        for path in _matching(draft, pattern):
-            if draft.at(path) not in fine:
-                draft.report(
-                    path,
-                    "has no effect in this version yet",
-                    found=shown(path, draft.at(path)),
-                    warning=True,
-                )
-
-
 def warn_of_idle_settings(
     draft: Draft, settings: Settings, servers: Mapping[str, ServerSettings]
 ) -> None:
-    """Nor that one works on a server whose protocol has no place for it."""
+    """Nobody should think that a setting works on a server whose protocol has no place for it."""
     for name, server in settings.servers.items():
         if server.api_version and server.provider != "anthropic":
             _warn_idle(draft, ("servers", name, "api_version"), server)

@@ -91,7 +91,6 @@ def settings_of(
     checks.check_marks(draft, _validated(draft))
     checks.check_names(draft, settings := _validated(draft), settings.servers | others)
     settings = _validated(draft)
-    checks.warn_of_later_settings(draft)
     checks.warn_of_idle_settings(draft, settings, settings.servers | others)
     return Loaded(
         file=file,

@@ -3,7 +3,7 @@ that the screen, which knows only the words, need not load every kind of log lin
 paint (PERF-1).
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 Mode = Literal["plan", "ask", "edits", "auto"]
 Strategy = Literal["trim", "rollover", "compact"]
@@ -18,5 +18,4 @@ Pictures = Literal["kitty", "sixel", "halves", "none"]
 """How a terminal shows pictures: by Kitty's protocol, as Sixels, as half cells, or not."""
 RunEndWhy = Literal["done", "interrupted", "limit", "error", "blocked"]
 
-BUILT_STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
-"""What this version can do when a window fills."""
+STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)

@@ -5,10 +5,10 @@ What this build cannot carry out is refused by name: no policy is folded as anot
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import cast, get_args
+from typing import cast
 
 from nodwyn_tui.domain.recipe import Recipe, WindowLimits
-from nodwyn_tui.domain.words import BUILT_STRATEGIES, Strategy
+from nodwyn_tui.domain.words import STRATEGIES, Strategy
 from nodwyn_tui.errors import ReplayError, UsageError
 from nodwyn_tui.lab.orders import ORDERS
 from nodwyn_tui.window.entries import fixed_tokens
@@ -17,7 +17,8 @@ from nodwyn_tui.window.sizes import Wanted, limits
 
 RECORDED = "recorded"
 
-STRATEGIES: tuple[Strategy, ...] = get_args(Strategy)
+FOLDED: tuple[Strategy, ...] = ("trim", "compact")
+"""Those that a re-fold can carry out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +55,7 @@ class LabPolicy:
                 policy_for(self.recipe)
             except ReplayError as error:
                 raise UsageError(str(error)) from error
-        _built("strategy", self.strategy, STRATEGIES, BUILT_STRATEGIES)
+        _built("strategy", self.strategy, STRATEGIES, FOLDED)
         _built("order", self.order, ORDERS, ORDERS)
         if self.high is not None and self.low is not None and self.low >= self.high:
             raise UsageError(

@@ -33,8 +33,10 @@ Reason = Literal["on-send", "mid-run", "context-exceeded"]
 
 FORCE_ABOVE, WARN_BELOW = 50, 100
 """Thousandths of the ceiling above and below the threshold."""
-WARNING_ROOM = 3_072
-"""Tokens that a warning, the notes written upon it and their result may take."""
+MOST_WARNING_ROOM, WARNING_SHARE = 3_072, 8
+"""Tokens that a warning, the notes written upon it and their result may take: no more than this
+part of the ceiling, so that a small window is warned of too. The reply's cap is not in the ceiling.
+"""
 CHARS_PER_TOKEN = 4
 """Of what no reply has reported yet."""
 
@@ -120,6 +122,11 @@ def marks(limits: WindowLimits) -> Marks | None:
         force=limits.ceiling * min(share + FORCE_ABOVE, 1_000) // 1_000,
         ceiling=limits.ceiling,
     )
+
+
+def warning_room(ceiling: int) -> int:
+    """Tokens that must be free below the ceiling for a warning to be given (ROL-3)."""
+    return min(MOST_WARNING_ROOM, ceiling // WARNING_SHARE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +255,7 @@ class Budget:
         tokens = max(self.projection(window), counted)
         if reason != "context-exceeded" and tokens < lines.force:
             due = tokens >= lines.warn and not self.warned
-            fits = tokens + WARNING_ROOM <= lines.ceiling
+            fits = tokens + warning_room(lines.ceiling) <= lines.ceiling
             return Warn(tokens, lines.ceiling) if due and fits else None
         too_small = len(self._now.replies) < 2
         stopped = NO_HISTORY if not history else TOO_SMALL

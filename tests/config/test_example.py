@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from nodwyn_tui.config import checks
 from nodwyn_tui.config.allowed import known_keys
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.files import load_settings
@@ -50,11 +49,6 @@ def test_shown_defaults_are_the_defaults() -> None:
         assert values[key] == getattr(defaults, key)
     assert Settings().ui.theme == tomllib.loads(TEXT)["ui"]["theme"]
     assert Settings().mode == tomllib.loads(TEXT)["mode"]
-
-
-def test_what_comes_later_is_marked() -> None:
-    for pattern in checks.LATER:
-        assert re.search(rf"(?m)^#?{pattern[-1]} = .*# .*later", TEXT), pattern
 
 
 def test_every_well_known_server_is_named() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from nodwyn_tui.config.allowed import allowed, known_keys
 from nodwyn_tui.config.environment import environment_of
 from nodwyn_tui.config.files import LARGEST_FILE, Loaded, load_settings
+from nodwyn_tui.domain.words import STRATEGIES
 from nodwyn_tui.errors import ConfigError
 
 CASES = Path(__file__).parent.parent / "cases" / "files"
@@ -136,17 +137,10 @@ def test_a_key_that_is_nearly_right_is_recognised(tmp_path: Path) -> None:
     assert load(tmp_path, "[window]\nhigh_watr = 3\n").errors == ()
 
 
-def test_what_has_no_effect_yet_is_said(tmp_path: Path) -> None:
-    """A setting that this version does not act on warns, unless it says what happens anyway."""
-    text = SERVER + MODEL + 'strategy = "rollover"\nimages = true\nfresh = "off"\n'
-    problems = load(tmp_path, 'fallback = "m"\n' + text).problems
-    assert all(problem.warning for problem in problems)
-    assert [problem.error.key for problem in problems] == ["models.m.strategy"]
-    assert load(tmp_path, SERVER + MODEL + 'strategy = "trim"\nimages = false\n').problems == ()
-    assert load(tmp_path, SERVER + MODEL + 'strategy = "compact"\n').problems == ()
-    assert load(tmp_path, '[window]\nstrategy = "compact"\n').problems == ()
-    (problem,) = load(tmp_path, '[window]\nstrategy = "rollover"\n').problems
-    assert "window.strategy: has no effect in this version yet" in problem.text
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_every_strategy_is_taken(tmp_path: Path, strategy: str) -> None:
+    assert load(tmp_path, SERVER + MODEL + f'strategy = "{strategy}"\n').problems == ()
+    assert load(tmp_path, f'[window]\nstrategy = "{strategy}"\n').problems == ()
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from nodwyn_tui.window.budget import (
     RollOver,
     Warn,
     marks,
+    warning_room,
 )
 from nodwyn_tui.window.build import UNTRIMMED
 from nodwyn_tui.window.contexts import StartTracker, narrow
@@ -108,9 +109,7 @@ def test_unknown_context_is_neither_zero_nor_endless() -> None:
     [
         (5_998, type(None)),
         (5_999, Warn),
-        (6_928 - 1, Warn),
-        (6_928, type(None)),  # the turn would pass the ceiling
-        (7_498, type(None)),
+        (7_498, Warn),
         (7_499, RollOver),
         (99_999, RollOver),
     ],
@@ -120,6 +119,17 @@ def test_a_settled_step_warns_then_rolls_over(prompt: int, found: type) -> None:
     log = filled(prompt - 2)
     assert log.budget.projection(log.window(UNTRIMMED)) == prompt + 1
     assert isinstance(log.decide(), found)
+
+
+@pytest.mark.parametrize(("ceiling", "room"), [(CEILING, 1_250), (6_144, 768), (100_000, 3_072)])
+def test_a_warning_is_given_where_its_turn_still_fits(ceiling: int, room: int) -> None:
+    """ROL-3: an eighth of a small window, so that it is warned of too."""
+    assert warning_room(ceiling) == room
+    for prompt, found in ((ceiling - room - 3, Warn), (ceiling - room - 2, type(None))):
+        log = filled(prompt, ceiling=ceiling)
+        window = dataclasses.replace(log.recipe.window, threshold=0.95)
+        recipe = dataclasses.replace(log.recipe, window=window)
+        assert isinstance(log.budget.decide("mid-run", log.window(UNTRIMMED), recipe), found)
 
 
 def test_projection_counts_output_results_images_and_what_is_typed() -> None:
@@ -195,7 +205,7 @@ def test_the_new_message_counts_on_send() -> None:
     other = LogBuilder()
     other.events, other.recipe = events, log.recipe
     window = other.window(UNTRIMMED)
-    assert log.decide("on-send") is None
+    assert isinstance(log.decide("on-send"), Warn)
     assert isinstance(log.budget.decide("on-send", window, log.recipe), RollOver)
 
 

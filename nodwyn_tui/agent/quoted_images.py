@@ -1,0 +1,34 @@
+"""The images of a request that is quoted in a new window: they go along, as many as leave room to
+work in (C44).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.words import attached, images_behind
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.window.build import ORDINARY
+from nodwyn_tui.window.carrying import Asked
+
+
+def with_images(
+    talk: Conversation,
+    rows: Sequence[ev.Event],
+    asked: Iterable[Asked],
+    *,
+    at: int,
+    ctx: int = 0,
+) -> tuple[ev.Event, ...]:
+    """The rows of a new window with the latest images of what was `asked`, in place `at`; `ctx` is
+    the context that they are of, 0 for the conversation's.
+    """
+    found = [image for said in asked for image in images_behind(talk.event, said.seq)]
+    shown = {row.sha256 for row in rows if isinstance(row, ev.AttachImage)}
+    images = [replace(attached(image), ctx=ctx) for image in found if image.sha256 not in shown]
+    while images:
+        whole = (*rows[:at], *images, *rows[at:])
+        if talk.window(ORDINARY, *whole).estimate <= talk.recipe.window.low_water:
+            return whole
+        images.pop(0)
+    return tuple(rows)

@@ -172,7 +172,7 @@ def test_setting_without_effect_is_warned_of(workspace: Path, home: Path) -> Non
 def test_the_strategy_of_the_command_line_goes_before_the_settings(
     workspace: Path, home: Path
 ) -> None:
-    """It is recorded with the session's rules; what is not built is refused by name."""
+    """It is recorded with the session's rules; what there is not is refused by name."""
     with ChatServer([say("ok")]) as server:
         configure(home, server)
         run(workspace, "-p", "x", "--strategy", "compact")
@@ -180,9 +180,9 @@ def test_the_strategy_of_the_command_line_goes_before_the_settings(
     (start, *_) = Log.read(log).events
     assert isinstance(start, SessionStart)
     assert start.recipe.strategy == "compact"
-    refused = run(workspace, "-p", "x", "--strategy", "rollover")
+    refused = run(workspace, "-p", "x", "--strategy", "forget")
     assert refused.returncode == 2
-    assert "invalid choice: 'rollover'" in refused.stderr
+    assert "invalid choice: 'forget'" in refused.stderr
 
 
 def test_no_model_says_what_to_do(workspace: Path, home: Path) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from nodwyn_tui.agent.assembly import Rooms
 from nodwyn_tui.agent.connecting import Connector
+from nodwyn_tui.agent.counting import Counting, Tokenizer
 from nodwyn_tui.agent.local_model import LocalModel
 from nodwyn_tui.agent.models import Models
 from nodwyn_tui.agent.opening import Household
@@ -14,6 +15,7 @@ from nodwyn_tui.config.files import load_settings
 from nodwyn_tui.config.paths import find_paths
 from nodwyn_tui.link.commands import Open
 from nodwyn_tui.link.local import Back
+from nodwyn_tui.providers.encodings import EncodingName
 from nodwyn_tui.providers.shipped import FILE, Shipped
 from nodwyn_tui.sandbox.shell_words import allowed
 from nodwyn_tui.store.images import Picture
@@ -32,6 +34,13 @@ def make_picture(data: bytes, name: str) -> Picture:
     from nodwyn_tui.store.pictures import made
 
     return made(data, name)
+
+
+def load_tokenizer(name: EncodingName) -> Tokenizer | None:
+    """The tokenizer of an encoding; tiktoken is imported when something is first counted."""
+    from nodwyn_tui.providers.tokenizers import load
+
+    return load(name)
 
 
 def assemble(command: Open) -> Household:
@@ -68,6 +77,7 @@ def assemble(command: Open) -> Household:
             shell_allows=allowed,
             child_environment=child_environment,
             make_picture=make_picture,
+            counting=Counting(load_tokenizer),
         ),
         models=models,
     )

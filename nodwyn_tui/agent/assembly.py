@@ -10,6 +10,7 @@ from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
 from nodwyn_tui.agent.attachments import MakePicture, Studio
 from nodwyn_tui.agent.conversation import Conversation, Emit
+from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.instructions import with_instructions
@@ -70,6 +71,7 @@ class Rooms:
     shell_allows: Callable[[Sequence[str], str], bool]
     child_environment: Callable[[], Mapping[str, str]]
     make_picture: MakePicture
+    counting: Counting
 
 
 class Assembly:
@@ -192,6 +194,7 @@ class Assembly:
                 clock=self._rooms.clock,
                 state=self._rooms.state,
                 studio=self._studio(command, folder),
+                counting=self._rooms.counting,
                 created=created,
                 fallback=Fallback(functools.partial(self._find_fallback, folder.name)),
                 limits_by=functools.partial(limits_of, command),

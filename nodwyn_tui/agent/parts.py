@@ -6,6 +6,7 @@ from pathlib import Path
 
 from nodwyn_tui.agent.attachments import Studio
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
@@ -39,6 +40,7 @@ class Parts:
     clock: Clock
     state: Path
     studio: Studio
+    counting: Counting
     created: bool
     fallback: Fallback
     limits_by: Callable[[LimitSettings], Limits]

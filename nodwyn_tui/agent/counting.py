@@ -4,11 +4,11 @@ model has one that is known, else by the engine's estimate and what the server c
 
 Counted are the system prompt, the catalogue and all that messages say, by the encoding; the JSON
 between the strings of the catalogue, and what is escaped in them, at a token a byte; `FRAME` for
-each message and each part of one; images as their records say; `REQUEST` once.
+each message and each part of one; images as their records say; `REQUEST` once. Opaque reasoning
+counts by its size: the server opens it, and what is in it has other tokens than its seal.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -30,8 +30,8 @@ FRAME = 8
 """What a model's format writes around a message, and around each of its parts, in tokens."""
 REQUEST = 32
 """What it writes around a whole request, and what a protocol puts before the first reply."""
-HELD = 16 * 2**20
-"""The bytes of messages, each an encoding's, whose counts are remembered."""
+HELD = 8 * 2**20
+"""The bytes of messages whose counts are remembered; as many from before are not forgotten yet."""
 
 
 class Tokenizer(Protocol):
@@ -67,7 +67,8 @@ class _Ruler:
     def __init__(self, tokenizer: Tokenizer | None) -> None:
         self.how: Means = "bytes" if tokenizer is None else "tokenizer"
         self._tokenizer = tokenizer or _Bytes()
-        self._known: OrderedDict[bytes, int] = OrderedDict()
+        self._recent: dict[bytes, int] = {}
+        self._older: dict[bytes, int] = {}
         self._held = 0
         self._lock = Lock()  # the first count of a long window may be made in a thread
 
@@ -102,19 +103,19 @@ class _Ruler:
 
     def _said(self, message: Message) -> int:
         frames = FRAME * (1 + len(message.parts))
-        return frames + sum(map(self._tokenizer.count, _texts(message)))
+        sealed = sum(size(part.data.encode()) for part in message.parts if isinstance(part, Block))
+        return frames + sealed + sum(map(self._tokenizer.count, _texts(message)))
 
     def _once(self, key: bytes, count: Callable[[], int]) -> int:
         """What is counted already is looked up by its canonical JSON, whose hash Python keeps."""
-        known = self._known.get(key)
+        known = self._recent.get(key)
         if known is not None:
-            self._known.move_to_end(key)
             return known
-        self._known[key] = known = count()
+        known = self._older.get(key)
+        self._recent[key] = known = count() if known is None else known
         self._held += len(key)
-        while self._held > HELD:
-            oldest, _ = self._known.popitem(last=False)
-            self._held -= len(oldest)
+        if self._held > HELD:
+            self._older, self._recent, self._held = self._recent, {}, 0
         return known
 
 
@@ -212,7 +213,9 @@ def _most(window: Window) -> int:
 
 
 def _texts(message: Message) -> Iterator[str]:
-    """All that a message says, as it is sent. An image says nothing, whatever a text looks like."""
+    """All that a message says, as it is sent. An image says nothing, whatever a text looks like,
+    and sealed reasoning nothing that can be read.
+    """
     if isinstance(message, ToolRow):
         yield message.call_id
         yield message.name
@@ -222,14 +225,12 @@ def _texts(message: Message) -> Iterator[str]:
 
 def _texts_of(part: UserPart | ReplyPart | ResultPart) -> Iterator[str]:
     match part:
-        case Image():
+        case Image() | Block():
             pass
         case Call():
             yield part.id
             yield part.name
             yield arguments_text(part.arguments)
-        case Block():
-            yield part.data
         case _:
             yield part.text
 

@@ -13,9 +13,9 @@ from nodwyn_tui.agent import counting
 from nodwyn_tui.agent.counting import FRAME, REQUEST, Counted, Counting, Scale
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.canonical import tool_value, tools_bytes
-from nodwyn_tui.domain.parts import Call, Image, Text
-from nodwyn_tui.domain.request import Json, UserRow
+from nodwyn_tui.domain.canonical import message_bytes, tool_value, tools_bytes
+from nodwyn_tui.domain.parts import Block, Call, Image, Text
+from nodwyn_tui.domain.request import AssistantRow, Json, UserRow
 from nodwyn_tui.providers.base import Endpoint
 from nodwyn_tui.providers.encodings import EncodingName
 from nodwyn_tui.providers.provider import Provider
@@ -124,6 +124,12 @@ def test_an_image_counts_what_its_record_says_and_no_text_is_one() -> None:
     assert scale().row(UserRow((part,)), pixels=85).tokens == 85 + 2 * FRAME
 
 
+def test_opaque_reasoning_counts_by_its_size() -> None:
+    """What the server opens has other tokens than its seal, which would count three times that."""
+    sealed = AssistantRow((Block(block="reasoning", origin="s/m-1", data="gAAAAB" * 500),))
+    assert scale().row(sealed).tokens == 1_000 + 2 * FRAME
+
+
 def test_special_tokens_are_text() -> None:
     """ROL-6."""
     said = UserRow((Text("<|endoftext|>" * 10),))
@@ -185,14 +191,18 @@ def test_counting_again_counts_only_what_is_new() -> None:
 
 
 def test_what_is_remembered_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest is forgotten first, and counts the same when it is counted again."""
+    """What was not asked for in a while is forgotten, and counts the same when it comes again."""
     monkeypatch.setattr(counting, "HELD", 600)
     measure = scale()
     rows = [UserRow((Text(f"{number} " * 40),)) for number in range(30)]
     counted = [measure.row(row) for row in rows]
     assert [measure.row(row) for row in rows] == counted
     ruler = measure.ruler("o200k_base")
-    assert 0 < sum(map(len, ruler._known)) == ruler._held <= 600
+    assert (
+        0
+        < sum(map(len, (*ruler._recent, *ruler._older)))
+        <= 2 * (600 + len(message_bytes(rows[-1])))
+    )
 
 
 def test_a_tokenizer_that_cannot_be_had_counts_bytes() -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.words import Strategy
+from nodwyn_tui.domain.words import STRATEGIES, Strategy
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.recall import MOST_CALLS, found_again
 from tests.fakes.stocktaking import STOCK, Model, Task
 
-STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
+
 CONTEXT = 16_384
 REPLY = CONTEXT // 4
 TASK = Task(registers=14, runs=3, size=3_600, log=6_000)

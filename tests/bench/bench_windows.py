@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.domain.words import Strategy
+from nodwyn_tui.domain.words import STRATEGIES
 from tests.agent.rig import Rig
 from tests.fakes.anthropic_server import AnthropicServer
 from tests.fakes.chat_server import ChatServer
@@ -28,7 +28,7 @@ from tests.fakes.responses_server import ResponsesServer
 from tests.fakes.server import FakeServer
 from tests.fakes.stocktaking import STOCK, Model, Task
 
-STRATEGIES: tuple[Strategy, ...] = ("trim", "compact")
+
 CONTEXT, ENDLESS, REPLY, CAP = 64_000, 1_000_000, 8_192, 3_072
 TASK = Task(registers=38, runs=6, size=15_500, log=16_000)
 PRICE = {"input": 2.0, "cached": 0.2, "output": 10.0}

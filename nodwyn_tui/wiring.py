@@ -20,6 +20,7 @@ from nodwyn_tui.providers.shipped import FILE, Shipped
 from nodwyn_tui.sandbox.shell_words import allowed
 from nodwyn_tui.store.images import Picture
 from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.store.skills import Content
 from nodwyn_tui.system.clock import SystemClock
 from nodwyn_tui.tools.registry import default_tools
 
@@ -41,6 +42,13 @@ def load_tokenizer(name: EncodingName) -> Tokenizer | None:
     from nodwyn_tui.providers.tokenizers import load
 
     return load(name)
+
+
+def read_skill(data: bytes, shown: str, folder: str) -> Content:
+    """A `SKILL.md`; the YAML library is imported when the first one comes."""
+    from nodwyn_tui.store.skill_file import read
+
+    return read(data, shown, folder)
 
 
 def assemble(command: Open) -> Household:
@@ -78,6 +86,7 @@ def assemble(command: Open) -> Household:
             child_environment=child_environment,
             make_picture=make_picture,
             counting=Counting(load_tokenizer),
+            read_skill=read_skill,
         ),
         models=models,
     )

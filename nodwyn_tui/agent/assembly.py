@@ -4,7 +4,7 @@ import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, Protocol, TypedDict
 
 from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
@@ -22,6 +22,8 @@ from nodwyn_tui.agent.recipes import new_recipe, remarks, resumed_recipe
 from nodwyn_tui.agent.remembered import Remembered
 from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.session import Session
+from nodwyn_tui.agent.skill_words import with_skills
+from nodwyn_tui.agent.skills import SessionSkills
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox, WorkspaceFiles
@@ -39,6 +41,7 @@ from nodwyn_tui.store.images import ImageFiles
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.store.memory import Memory
 from nodwyn_tui.store.redact import Redactor
+from nodwyn_tui.store.skills import Found, Read, Skills
 from nodwyn_tui.system.clock import Clock
 from nodwyn_tui.tools.base import Tool
 from nodwyn_tui.window.policy import policy_for
@@ -57,6 +60,14 @@ class About(TypedDict):
     app: str
 
 
+class MakeTools(Protocol):
+    """Makes the tools of a session, with `skill` for one that has any."""
+
+    def __call__(
+        self, environment: Mapping[str, str], *, skills: bool = False
+    ) -> Sequence[Tool[Any]]: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rooms:
     """What wiring picked for the worker: how tools are made for a session, how a shell command is
@@ -67,11 +78,12 @@ class Rooms:
     cache: Path
     clock: Clock
     redactor: Redactor
-    make_tools: Callable[[Mapping[str, str]], Sequence[Tool[Any]]]
+    make_tools: MakeTools
     shell_allows: Callable[[Sequence[str], str], bool]
     child_environment: Callable[[], Mapping[str, str]]
     make_picture: MakePicture
     counting: Counting
+    read_skill: Read
 
 
 class Assembly:
@@ -91,8 +103,9 @@ class Assembly:
         """A new session in `folder`. `BlockedError` where the model's context is too small,
         `StoreError` where the disk refuses.
         """
-        tools = self._rooms.make_tools(self._rooms.child_environment())
-        recipe = self._new_recipe(command, target, tools)
+        found = self._library(command).all()
+        tools = self._tools(bool(found.skills))
+        recipe = self._new_recipe(command, target, tools, found)
         log = Log.create(folder, self._rooms.clock, self._rooms.redactor, Ledgers())
         conversation = Conversation(log, (), Ledger(), self._emit, want_log=command.want_log)
         conversation.append(
@@ -100,7 +113,9 @@ class Assembly:
             *remarks(target, recipe),
             must=True,
         )
-        return self._session(command, target, conversation, tools, created=True)
+        session = self._session(command, target, conversation, tools, created=True)
+        session.skills.problems = found.problems
+        return session
 
     def resumed(
         self, command: commands.Open, log: Log, events: Sequence[ev.Event], target: Target
@@ -110,7 +125,9 @@ class Assembly:
         """
         ledger = ledger_of(log.archive).copy()  # the log's index goes on with its own
         conversation = Conversation(log, events, ledger, self._emit, want_log=command.want_log)
-        tools = self._rooms.make_tools(self._rooms.child_environment())
+        began = conversation.began
+        offers = began is not None and "skill" in {tool.name for tool in began.recipe.tools}
+        tools = self._tools(offers)
         recipe = self._resumed(command, conversation, target, tools)
         about = self._about(command, log.path.parent)
         resume = ev.SessionResume(**about, recipe=recipe)
@@ -129,20 +146,28 @@ class Assembly:
     ) -> Recipe:
         if conversation.began is None:
             conversation.append(ev.Note(text=PROMPT_LOST, audience="person", why="damage"))
-            return self._new_recipe(command, target, tools)
+            return self._new_recipe(command, target, tools, Found())
         _refuse_unknown(conversation.recipe)
         same = conversation.ledger.facts.last_origin == target.ref.origin
         return resumed_recipe(conversation.recipe, target, same_model=same)
 
     def _new_recipe(
-        self, command: commands.Open, target: Target, tools: Sequence[Tool[Any]]
+        self, command: commands.Open, target: Target, tools: Sequence[Tool[Any]], found: Found
     ) -> Recipe:
         if not target.tools:
             return new_recipe(target, WITHOUT_TOOLS, (), self._loaded.settings.window)
         system = with_instructions(
             SYSTEM, self._loaded.file.parent, Path(command.workspace), target.context
         )
+        system = with_skills(system, found.skills, target.context)
         return new_recipe(target, system, tools, self._loaded.settings.window)
+
+    def _library(self, command: commands.Open) -> Skills:
+        own = self._loaded.file.parent / "skills"
+        return Skills(Path(command.workspace), own, self._rooms.read_skill)
+
+    def _tools(self, skills: bool) -> Sequence[Tool[Any]]:
+        return self._rooms.make_tools(self._rooms.child_environment(), skills=skills)
 
     def _about(self, command: commands.Open, folder: Path) -> "About":
         return {"session": folder.name, "workspace": command.workspace, "app": __version__}
@@ -171,9 +196,10 @@ class Assembly:
             self._loaded.file.parent / "memory",
             self._rooms.redactor,
         )
+        skills = SessionSkills(conversation, self._library(command), self._emit)
         key = functools.partial(history_key, self._rooms.state, folder.name)
         workspace, clock = Path(command.workspace), self._rooms.clock
-        fresh = Fresh(conversation, workspace, memory, clock, lambda: gate.mode)
+        fresh = Fresh(conversation, workspace, memory, clock, lambda: gate.mode, skills)
         return Session(
             Parts(
                 conversation=conversation,
@@ -184,11 +210,13 @@ class Assembly:
                     files,
                     artifacts,
                     Remembered(memory, self._rooms.clock),
+                    skills,
                     key,
                 ),
                 gate=gate,
                 fresh=fresh,
                 rollover=Rollover(conversation, fresh, memory, lambda: gate.mode),
+                skills=skills,
                 memory=memory,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,

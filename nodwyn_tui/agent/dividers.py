@@ -28,6 +28,8 @@ def label(event: ev.Event) -> str:
             return "interrupted"
         case ev.SessionResume():
             return "resumed"
+        case ev.SkillUse():
+            return f"skill {event.name} {'is in use' if event.digest else 'is put away'}"
         case ev.UnknownEvent():
             return f"an entry of another build ({event.kind})"
         case _:

@@ -66,6 +66,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
             emit(up.Notice(level="warning", text=AUTO_REFUSED))
         if not session.has_tools:
             emit(up.Notice(level="info", text=NO_TOOLS.format(model=session.model)))
+        session.skills.tell_problems()
         session.tell_meter()
     return None
 

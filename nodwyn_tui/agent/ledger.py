@@ -18,7 +18,7 @@ from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import TEMPLATE
 
-VERSION = 4
+VERSION = 5
 """Of what `state` gives: another one is folded anew from the log."""
 
 LONGEST = 2_000
@@ -54,7 +54,8 @@ class Facts:
     the requests without a reply, by their seqs; `turns` the requests of runs, `asking_runs` the
     runs that made one, `asking_run` the last;
     `rewriting` are origins whose template leaves the thinking of earlier runs out, `answered_by`
-    the origin of the last reply; `earlier` are the windows so far.
+    the origin of the last reply; `earlier` are the windows so far; `skills` those in use, in the
+    order in which they were taken up, with their digests then: a reset drops them (ROL-8).
     """
 
     session: str = ""
@@ -87,6 +88,7 @@ class Facts:
     rewriting: list[str] = field(default_factory=list)
     answered_by: str = ""
     earlier: Earlier = field(default_factory=Earlier)
+    skills: dict[str, str] = field(default_factory=dict)
 
     def calibration(self, origin: str) -> float:
         """The server's count of a prompt over our estimate of it, at most so far; 1.0 unknown. No
@@ -107,6 +109,7 @@ class Facts:
         self.runs = max(self.runs, event.run)
         self.waiting = _still_waiting(self.waiting, event)
         self._queued(event)
+        self._picked(event)
         self.markers |= _holds_a_marker(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
@@ -133,6 +136,17 @@ class Facts:
             self.waiting_images[event.text] = list(event.images)
         for text in self.waiting_images.keys() - set(self.waiting):
             del self.waiting_images[text]
+
+    def _picked(self, event: ev.Event) -> None:
+        match event:
+            case ev.WindowReset():
+                self.skills.clear()
+            case ev.SkillUse():
+                self.skills.pop(event.name, None)
+                if event.digest:
+                    self.skills[event.name] = event.digest
+            case _:
+                pass
 
     def _said(self, event: ev.UserMessage) -> None:
         self.spoken = True

@@ -11,6 +11,7 @@ from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
 from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.rollover import Rollover
+from nodwyn_tui.agent.skills import SessionSkills
 from nodwyn_tui.agent.switching import Fallback
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.toolbox import Toolbox
@@ -35,6 +36,7 @@ class Parts:
     gate: Gate
     fresh: Fresh
     rollover: Rollover
+    skills: SessionSkills
     memory: Memory
     draft: Draft | None
     clock: Clock

@@ -15,6 +15,7 @@ from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.remembered import shown
 from nodwyn_tui.agent.runs import Runs
 from nodwyn_tui.agent.sight import host_of
+from nodwyn_tui.agent.skills import SessionSkills
 from nodwyn_tui.agent.switching import Cold, cold, recorded
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.agent.words import Words, joined
@@ -97,6 +98,11 @@ class Session:
     def pages(self) -> Pages:
         """The transcript's earlier entries."""
         return self._pages
+
+    @property
+    def skills(self) -> SessionSkills:
+        """The skills that it has, and has in use."""
+        return self._parts.skills
 
     @property
     def runs(self) -> Runs:

@@ -9,7 +9,7 @@ from nodwyn_tui.agent.attachments import Attachments
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.history import LogHistory
 from nodwyn_tui.domain import events as ev
-from nodwyn_tui.tools.base import Artifacts, Context, Memory, Tool
+from nodwyn_tui.tools.base import Artifacts, Context, Memory, Skills, Tool
 from nodwyn_tui.tools.shell import Shell
 
 PLAN_MARKS = {"todo": "[ ]", "doing": "[>]", "done": "[x]"}
@@ -21,19 +21,20 @@ class Toolbox:
     `session_history` are sealed with.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - each is a port of its own
         self,
         tools: Sequence[Tool[Any]],
         conversation: Conversation,
         files: "WorkspaceFiles",
         artifacts: Artifacts,
         memory: Memory,
+        skills: Skills,
         key: Callable[[], bytes],
     ) -> None:
         self.tools = {tool.spec.name: tool for tool in tools}
         self.originals: dict[str, str] = {}
         self._conversation, self._files = conversation, files
-        self._artifacts, self._memory = artifacts, memory
+        self._artifacts, self._memory, self._skills = artifacts, memory, skills
         self.attachments: Attachments | None = None
         """Where images that tools give are kept; without it there are none."""
         self._history = LogHistory(conversation, key)
@@ -52,6 +53,7 @@ class Toolbox:
             artifacts=self._artifacts,
             plan=RecordedPlan(self._conversation),
             memory=self._memory,
+            skills=self._skills,
             progress=progress,
             pictures=self.attachments.for_tools() if self.attachments else None,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from nodwyn_tui.agent import dividers
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
+from nodwyn_tui.agent.skill_words import NOTE as SKILL
 from nodwyn_tui.agent.standing import Standing
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
@@ -26,6 +27,7 @@ NOTES = {
     ASK: "asks the model for a handover note",
     HANDOVER: "the handover note",
     TASK: "the request that goes on in the new window",
+    SKILL: "what a skill says, for the model",
 }
 """Titles of notes, by why they are there."""
 TOLD = "told the model: "

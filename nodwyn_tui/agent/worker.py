@@ -177,6 +177,8 @@ class Worker:
                 commands.AcceptCompaction() | commands.DropCompaction() | commands.UndoCompaction()
             ):
                 session.settle_compaction(command)
+            case commands.ListSkills() | commands.PickSkill():
+                session.skills.do(command)
             case commands.ClearWindow():
                 await session.interrupt()
                 session.clear()

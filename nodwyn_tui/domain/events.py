@@ -400,7 +400,7 @@ class GatePlan(Event):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SkillUse(Event):
-    """A skill came into use."""
+    """A skill came into use: its file's digest then; '' where it was put away again."""
 
     type: ClassVar[str] = "skill.use"
     name: str

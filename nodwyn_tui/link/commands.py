@@ -133,6 +133,16 @@ class ShowMemory(Record):
     files: tuple[MemoryFile, ...]
 
 
+class ListSkills(Record):
+    """Ask for `SkillsListed`."""
+
+
+class PickSkill(Record):
+    """Take a skill up for the session, or put it away if it is in use."""
+
+    name: str
+
+
 class TakeBack(Record):
     """The message that waits last is to be the person's again (`Returned`)."""
 
@@ -200,6 +210,8 @@ Command = (
     | EditWindow
     | ListMessages
     | ShowMemory
+    | ListSkills
+    | PickSkill
     | TakeBack
     | NewSession
     | StartTour

@@ -460,6 +460,25 @@ class MemoryShown(Record):
     off: bool = False
 
 
+class SkillFacts(Record):
+    """A skill that can be picked: its own words on what it is for, whose it is."""
+
+    name: str
+    description: str
+    keeper: Keeper
+    in_use: bool = False
+
+
+class SkillsListed(Record):
+    """The skills there are, the person's own first; what is wrong with others, a line each; and the
+    folders in which they may lie.
+    """
+
+    skills: tuple[SkillFacts, ...]
+    problems: tuple[str, ...] = ()
+    places: tuple[str, ...] = ()
+
+
 class NotSent(Record):
     """The disk refused the person's message, so nothing was sent: its text goes back into the
     prompt, and `reason` says what to do.
@@ -543,6 +562,7 @@ UpEvent = (
     | EditPriced
     | MessagesListed
     | MemoryShown
+    | SkillsListed
     | Unsaved
     | Notice
     | LogLine

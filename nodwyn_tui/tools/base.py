@@ -156,6 +156,16 @@ class Memory(Protocol):
         ...
 
 
+class Skills(Protocol):
+    """Skills that can be taken up (ORD-10)."""
+
+    def use(self, name: str) -> str:
+        """Takes a skill up for the session; what the model is told of it. `ToolError` for one that
+        is not there, or can't be read.
+        """
+        ...
+
+
 class Pictures(Protocol):
     """Images for a model that takes them (IMG-8)."""
 
@@ -178,6 +188,7 @@ class Context:
     artifacts: Artifacts
     plan: Plan
     memory: Memory
+    skills: Skills
     progress: Callable[[str], None] = field(default=lambda _line: None)
     granted: Ask | None = None
     pictures: Pictures | None = None

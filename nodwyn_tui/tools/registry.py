@@ -24,14 +24,16 @@ from nodwyn_tui.tools.memory import MemoryTool
 from nodwyn_tui.tools.plan_write import PlanWrite
 from nodwyn_tui.tools.session_history import SessionHistory
 from nodwyn_tui.tools.shell import Shell
+from nodwyn_tui.tools.skill import SkillTool
 
 _SHOWN = 80
 """Characters of a wrong value that an error shows."""
 
 
-def default_tools(environment: Mapping[str, str]) -> tuple[Tool[Any], ...]:
-    """New tools for one session. `environment` is what processes get that tools start: free of
-    every credential of this program (SEC-1). Its `HOME` is what `~` means.
+def default_tools(environment: Mapping[str, str], *, skills: bool = False) -> tuple[Tool[Any], ...]:
+    """New tools for one session, with `skill` for one that has any. `environment` is what processes
+    get that tools start: free of every credential of this program (SEC-1). Its `HOME` is what `~`
+    means.
     """
     home = Path(environment["HOME"]) if environment.get("HOME") else None
     return (
@@ -45,6 +47,7 @@ def default_tools(environment: Mapping[str, str]) -> tuple[Tool[Any], ...]:
         PlanWrite(),
         MemoryTool(),
         SessionHistory(),
+        *((SkillTool(),) if skills else ()),
     )
 
 

@@ -138,6 +138,7 @@ class Bridge:
                 | up.EditPriced()
                 | up.MessagesListed()
                 | up.MemoryShown()
+                | up.SkillsListed()
             ):
                 message = news.AsideNews(event)
             case up.LogLine():

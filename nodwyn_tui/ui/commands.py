@@ -14,6 +14,7 @@ Name = Literal[
     "settings",
     "keys",
     "memory",
+    "skills",
     "clear",
     "compact",
     "fold",
@@ -48,6 +49,7 @@ COMMANDS = (
     SlashCommand("settings", "models, servers, keys, limits, looks: all of config.toml"),
     SlashCommand("keys", "change what is bound to which key"),
     SlashCommand("memory", "what is remembered between sessions, and where", "[FILE]"),
+    SlashCommand("skills", "take up a skill, or put one away that is in use", "[NAME]"),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),
     SlashCommand(

@@ -39,7 +39,13 @@ AskingEvent = up.ApprovalAsked | up.ApprovalClosed
 StandingEvent = up.MeterChanged | up.ModeChanged | up.KeysChanged | up.ModelChanged | up.Unsaved
 CompactionEvent = up.CompactionStarted | up.CompactionOffered | up.CompactionEnded
 AsideEvent = (
-    up.Notice | up.ModelsListed | up.FilesFound | up.EditPriced | up.MessagesListed | up.MemoryShown
+    up.Notice
+    | up.ModelsListed
+    | up.FilesFound
+    | up.EditPriced
+    | up.MessagesListed
+    | up.MemoryShown
+    | up.SkillsListed
 )
 SessionEvent = up.Opened | up.Failed | up.Closed
 

@@ -152,7 +152,9 @@ class Finder:
     def __init__(self, conversation: Conversation) -> None:
         port: Any = LogHistory(conversation, lambda: b"k" * 32)
         none: Any = None
-        self._context = Context(files=none, history=port, artifacts=none, plan=none, memory=none)
+        self._context = Context(
+            files=none, history=port, artifacts=none, plan=none, memory=none, skills=none
+        )
         self._tool = SessionHistory()
         self.largest = 0
         """Bytes of the largest answer."""

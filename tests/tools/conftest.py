@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from nodwyn_tui.domain.events import PlanItem
+from nodwyn_tui.errors import ToolError
 from nodwyn_tui.tools.base import Ask, Context, Outcome
 from nodwyn_tui.tools.registry import default_tools, parse_arguments
 
@@ -40,6 +41,20 @@ class Kept:
 
 
 @dataclass
+class Taken:
+    """The skills that were taken up, of those there are."""
+
+    known: tuple[str, ...] = ("release",)
+    used: list[str] = field(default_factory=list)
+
+    def use(self, name: str) -> str:
+        if name not in self.known:
+            raise ToolError(f"skill: there is none called {name!r}")
+        self.used.append(name)
+        return f"{name} is in use"
+
+
+@dataclass
 class Ports:
     """Files, history, artifacts and plan of one session, kept in memory and in a folder."""
 
@@ -53,6 +68,7 @@ class Ports:
     plan: list[PlanItem] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
     memory: Kept = field(default_factory=Kept)
+    skills: Taken = field(default_factory=Taken)
 
     def seen(self, path: Path, digest: str) -> None:
         self.known[path] = digest
@@ -93,7 +109,7 @@ class Desk:
     progress: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tools = {tool.spec.name: tool for tool in default_tools(self.environment)}
+        self.tools = {tool.spec.name: tool for tool in default_tools(self.environment, skills=True)}
 
     @property
     def root(self) -> Path:
@@ -108,14 +124,15 @@ class Desk:
             artifacts=ports,
             plan=ports,
             memory=ports.memory,
+            skills=ports.skills,
             progress=self.progress.append,
         )
 
-    async def ask(self, name: str, **arguments: Any) -> Ask:
+    async def ask(self, name: str, /, **arguments: Any) -> Ask:
         tool = self.tools[name]
         return await tool.describe(parse_arguments(tool, json.dumps(arguments)), self.context)
 
-    async def run(self, name: str, *, agree: bool = False, **arguments: Any) -> Outcome:
+    async def run(self, name: str, /, *, agree: bool = False, **arguments: Any) -> Outcome:
         """One call; with `agree` the person allows whatever it asks."""
         tool = self.tools[name]
         given = parse_arguments(tool, json.dumps(arguments))

@@ -74,7 +74,7 @@ class Commanding(Configuring):
                 self.edit(invocation.name)
             case "image":
                 self.prompt.ask(invocation.argument, sure=True)
-            case "settings" | "keys" | "memory" | "help" | "tour":
+            case "settings" | "keys" | "memory" | "skills" | "help" | "tour":
                 self._open(invocation)
             case "copy":
                 self._copy_reply()
@@ -89,6 +89,10 @@ class Commanding(Configuring):
                 self.action_settings("keys")
             case "memory":
                 self._show_memory(asked.argument)
+            case "skills" if asked.argument:
+                self.skill_picked(asked.argument)
+            case "skills":
+                self.bridge.send(commands.ListSkills())
             case "help":
                 self.action_help()
             case "tour":
@@ -193,6 +197,11 @@ class Commanding(Configuring):
         else:
             known = ", ".join(filter(None, MEMORY))
             self.tell("warning", f"there is no memory {name}; there are {known}")
+
+    def skill_picked(self, name: str | None) -> None:
+        """Take a skill up, or put it away."""
+        if name:
+            self.bridge.send(commands.PickSkill(name=name))
 
     def _copy_reply(self) -> None:
         story = self.transcript.story

@@ -19,6 +19,7 @@ from nodwyn_tui.ui import messages as news
 from nodwyn_tui.ui.bridge import Bridge
 from nodwyn_tui.ui.screens.memory_sheet import MemorySheet
 from nodwyn_tui.ui.screens.models import Models
+from nodwyn_tui.ui.screens.skills import Skills
 from nodwyn_tui.ui.widgets import rendering
 from nodwyn_tui.ui.widgets.activity import Activity, Doing
 from nodwyn_tui.ui.widgets.chips import Chips
@@ -246,6 +247,8 @@ class Stage(Screen[None]):
                 self.files_found(event)
             case up.MemoryShown():
                 self.app.push_screen(MemorySheet(event))
+            case up.SkillsListed():
+                self.app.push_screen(Skills(event), self.skill_picked)
             case _:
                 assert_never(event)
 
@@ -288,6 +291,9 @@ class Stage(Screen[None]):
 
     def files_found(self, event: up.FilesFound) -> None:
         """Files that fit what is typed."""
+
+    def skill_picked(self, name: str | None) -> None:
+        """A skill to take up, or to put away."""
 
     def editing_told(self, event: up.EditPriced | up.MessagesListed) -> None:
         """What can be done with an entry, or what can be rewound to."""

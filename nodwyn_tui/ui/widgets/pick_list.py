@@ -110,8 +110,8 @@ def _row(choice: Choice, chosen: bool, column: int, width: int) -> Row:
             *name,
             Span(" " * max(column - cells(name), 1), under.strip()),
             Span(one_line(choice.detail), f"{under}dim"),
-            Span(now, f"{under}success"),
         ],
-        width,
+        width - len(now),
     )
+    row = (*row, Span(now, f"{under}success"))
     return (*row, Span(" " * (width - cells(row)), under.strip()))

@@ -26,7 +26,10 @@ SHOWN_PROBLEMS = 20
 FROM_NEXT = "{name} is in use, from the next request on"
 FROM_MESSAGE = "{name} is in use, from your next message on"
 AS_NOTE = "{name} is in use: its text went into the conversation, since fresh context is off here"
-TOO_MANY = "{count} skills are in use, as many as there can be; the person drops one with /skills"
+TOO_MANY = (
+    "{name} can't be taken up: {count} skills are in use, as many as there can be; /skills, which is"
+    " the person's, puts one away"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ class SessionSkills:
         again = name in self.in_use
         if not again:
             if len(self.in_use) >= MOST:
-                raise ToolError(f"skill: {TOO_MANY.format(count=MOST)}; fs-read {skill.file}")
+                raise ToolError(
+                    f"skill: {TOO_MANY.format(name=name, count=MOST)}; fs-read {skill.file}"
+                )
             self._record(skill)
         state = f"{name} is in use{' already' if again else ''}"
         if self._is_shown(name):
@@ -124,7 +129,7 @@ class SessionSkills:
         if skill is None:
             raise UsageError(f"there is no skill {name!r}; /skills lists them")
         if len(self.in_use) >= MOST:
-            raise UsageError(TOO_MANY.format(count=MOST))
+            raise UsageError(TOO_MANY.format(name=name, count=MOST))
         self._record(skill)
         match self._placement:
             case "each_request" | "on_change":

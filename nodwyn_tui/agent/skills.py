@@ -27,8 +27,8 @@ FROM_NEXT = "{name} is in use, from the next request on"
 FROM_MESSAGE = "{name} is in use, from your next message on"
 AS_NOTE = "{name} is in use: its text went into the conversation, since fresh context is off here"
 TOO_MANY = (
-    "{name} can't be taken up: {count} skills are in use, as many as there can be; /skills, which is"
-    " the person's, puts one away"
+    "{name} can't be taken up: {count} skills are in use, as many as there can be; /skills, which"
+    " is the person's, puts one away"
 )
 
 

@@ -27,13 +27,13 @@ class Pages:
         archive: Archive,
         standing: Callable[[], Standing | None],
     ) -> None:
-        self.transcript = transcript
-        self._archive, self._standing = archive, standing
+        self.transcript, self.archive = transcript, archive
+        self._standing = standing
 
     def latest(self) -> tuple[tuple[up.Entry, ...], bool]:
         """The last entries, those in view with their bodies, and whether there are earlier ones."""
-        self._archive.catch_up()
-        first, last = self._archive.page(self._archive.last_seq + 1, PAGE)
+        self.archive.catch_up()
+        first, last = self.archive.page(self.archive.last_seq + 1, PAGE)
         read = self._read(first, last)
         # What the disk has not taken yet stands in the transcript alone.
         unsaved = [entry for entry in self.transcript.entries.values() if entry.seq > last]
@@ -50,17 +50,17 @@ class Pages:
         # Lines that are no entries' (approvals, ends of runs) may fill a page: on to the next one.
         while more and not entries:
             if wanted.before:
-                first, last = self._archive.page(place, PAGE)
+                first, last = self.archive.page(place, PAGE)
                 place, more = first, first > 1
             else:
-                first, last = self._archive.page_after(place, PAGE)
-                place, more = last, last < self._archive.last_seq
+                first, last = self.archive.page_after(place, PAGE)
+                place, more = last, last < self.archive.last_seq
             entries = self._read(first, last)
         return up.PageLoaded(entries=entries, before=wanted.before, after=wanted.after, more=more)
 
     def close(self) -> None:
         """For the pages of a log that is only read: gives it up."""
-        self._archive.close()
+        self.archive.close()
 
     def _read(self, first: int, last: int) -> tuple[up.Entry, ...]:
-        return self.transcript.load(self._archive.events(first, last), self._standing())
+        return self.transcript.load(self.archive.events(first, last), self._standing())

@@ -13,6 +13,7 @@ from nodwyn_tui.agent.ending import failure_kind
 from nodwyn_tui.agent.finding import FileFinder
 from nodwyn_tui.agent.first_run import FirstRun
 from nodwyn_tui.agent.greeting import greet
+from nodwyn_tui.agent.inspecting import Inspector
 from nodwyn_tui.agent.opening import Household, Opener
 from nodwyn_tui.agent.pages import Pages
 from nodwyn_tui.agent.session import Session
@@ -24,7 +25,11 @@ from nodwyn_tui.link import commands, settings, setup
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import Attach, AttachRefused, ConfirmImages
 from nodwyn_tui.link.local import Back
+from nodwyn_tui.link.requests import RequestCommand
 from nodwyn_tui.store.draft import Draft
+
+Fetching = commands.FetchBodies | commands.FetchPage | RequestCommand
+"""What can be asked of a session that is only read, too."""
 
 READ_ONLY = "this session is read-only here: another process writes it"
 NO_SESSION = "no model is chosen yet: /model picks one"
@@ -52,6 +57,7 @@ class Worker:
         self._draft_failed = False
         self._settings: SettingsDesk | None = None
         self._files = FileFinder(Path(), back.emit)
+        self._inspector = Inspector(back.emit)
 
     async def serve(self) -> None:
         """Takes commands until `Close`, until the front is gone or no session can be opened."""
@@ -145,8 +151,8 @@ class Worker:
 
     async def _in_session(self, command: commands.Command) -> None:
         """What is asked of the session that is open, or read."""
-        if isinstance(command, commands.FetchBodies | commands.FetchPage):
-            self._fetch(command)
+        if isinstance(command, Fetching):
+            await self._fetch(command)
             return
         if self._session is None:
             raise UsageError(READ_ONLY if self._reader else NO_SESSION)
@@ -223,6 +229,7 @@ class Worker:
         self._opened = replace(found.command, resume="")
         await self._files.close()
         self._files = FileFinder(Path(self._opened.workspace), self._back.emit)
+        self._inspector = Inspector(self._back.emit)
         self._reader = greet(found, self._home, self._back.emit)
         if self._reader is not None:
             self._closing.callback(self._reader.close)
@@ -311,13 +318,15 @@ class Worker:
                 self._draft_failed = True
                 self._back.emit(up.Notice(level="warning", text=f"the draft is not kept: {error}"))
 
-    def _fetch(self, wanted: commands.FetchBodies | commands.FetchPage) -> None:
-        """A part of the transcript."""
+    async def _fetch(self, wanted: Fetching) -> None:
+        """A part of the transcript, or of a request."""
         match wanted:
             case commands.FetchBodies():
                 self._bodies(wanted.ids)
             case commands.FetchPage():
                 self._page(wanted)
+            case _ if self._pages is not None:
+                await self._inspector.do(wanted, self._pages.archive)
 
     def _page(self, wanted: commands.FetchPage) -> None:
         """A page; none, and more to come, where the log can't be read just now."""

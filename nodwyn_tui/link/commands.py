@@ -5,6 +5,7 @@ from typing import Literal
 from nodwyn_tui.domain.words import MemoryFile, Mode, Strategy, WindowAction
 from nodwyn_tui.link.images import ImageCommand
 from nodwyn_tui.link.record import Record
+from nodwyn_tui.link.requests import RequestCommand
 from nodwyn_tui.link.settings import SettingsCommand
 from nodwyn_tui.link.setup import SetupCommand
 
@@ -222,5 +223,6 @@ Command = (
     | Close
     | SettingsCommand
     | ImageCommand
+    | RequestCommand
     | SetupCommand
 )

@@ -10,6 +10,7 @@ from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.domain.words import Keeper, MemoryFile, Mode, RunEndWhy, WindowAction
 from nodwyn_tui.link.images import Attached, ImageEvent
 from nodwyn_tui.link.record import Record
+from nodwyn_tui.link.requests import RequestEvent
 from nodwyn_tui.link.settings import SettingsEvent
 from nodwyn_tui.link.setup import SetupEvent
 
@@ -570,5 +571,6 @@ UpEvent = (
     | Closed
     | SettingsEvent
     | ImageEvent
+    | RequestEvent
     | SetupEvent
 )

@@ -130,6 +130,10 @@ class Archive:
         start, recipe = self._ask(lambda _: self._index.tables.needs_of(seq))
         return self._needed(start, recipe, seq)
 
+    def request_before(self, seq: int) -> int:
+        """The seq of the conversation's latest request before the seq `seq`; 0 for none."""
+        return self._ask(lambda _: self._index.tables.request_before(seq)) or 0
+
     def knows_call(self, call_id: str) -> bool:
         """Whether a call, or a result, bears this id."""
         return self._ask(lambda _: self._index.tables.call(call_id)) is not None

@@ -123,6 +123,10 @@ class Tables:
         rows = self._rows("SELECT start, recipe FROM requests WHERE seq=?", seq)
         return rows[0] if rows else (0, 0)
 
+    def request_before(self, seq: int) -> int | None:
+        """See `Archive.request_before`."""
+        return self._seq(f"own AND type = '{LlmRequest.type}' AND seq < ? ORDER BY seq DESC", seq)
+
     def call(self, call_id: str) -> tuple[int | None, int | None] | None:
         """The seqs of a call and of its result, each `None` if there is none; `None` for an id that
         nothing bears.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import assert_never
 
-from nodwyn_tui.link import commands, images, settings, setup
+from nodwyn_tui.link import commands, images, requests, settings, setup
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.local import Front
 from nodwyn_tui.system.clock import Clock
@@ -179,9 +179,9 @@ class Bridge:
 
 
 def _screens_of_their_own(
-    event: settings.SettingsEvent | images.ImageEvent | setup.SetupEvent,
+    event: settings.SettingsEvent | images.ImageEvent | requests.RequestEvent | setup.SetupEvent,
 ) -> news.News:
-    """What is drawn by settings, by the prompt's images, by a first run."""
+    """What is drawn by settings, by the prompt's images, by a request's sheet, by a first run."""
     match event:
         case (
             settings.SettingsShown()
@@ -196,6 +196,8 @@ def _screens_of_their_own(
             return news.SettingsNews(event)
         case images.ImageAttached() | images.AttachRefused() | images.ImagesWithheld():
             return news.ImageNews(event)
+        case requests.WindowShown() | requests.PiecesLoaded():
+            return news.RequestNews(event)
         case setup.WaysFound() | setup.PullProgress() | setup.LocalStarting():
             return news.SetupNews(event)
         case _:

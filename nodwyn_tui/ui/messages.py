@@ -9,6 +9,7 @@ from textual.message import Message
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link.images import ImageEvent
+from nodwyn_tui.link.requests import RequestEvent
 from nodwyn_tui.link.settings import SettingsEvent
 from nodwyn_tui.link.setup import SetupEvent
 
@@ -130,6 +131,14 @@ class ImageNews(Message, bubble=False):
         super().__init__()
 
 
+class RequestNews(Message, bubble=False):
+    """Something of a request that is looked at."""
+
+    def __init__(self, event: RequestEvent) -> None:
+        self.event = event
+        super().__init__()
+
+
 class SetupNews(Message, bubble=False):
     """Something of a first run."""
 
@@ -159,6 +168,7 @@ News = (
     | AsideNews
     | SettingsNews
     | ImageNews
+    | RequestNews
     | SetupNews
     | WorkerLost
 )

@@ -5,7 +5,7 @@ import typing
 import pytest
 
 from nodwyn_tui.domain.usage import Usage
-from nodwyn_tui.link import codec, commands, events, images, settings, setup
+from nodwyn_tui.link import codec, commands, events, images, requests, settings, setup
 
 RECORDS = [
     commands.Open(workspace="/w", resume="last", add_dirs=("/a", "/b"), max_steps=3),
@@ -75,6 +75,15 @@ RECORDS = [
                     ),
                 ),
             ),
+        ),
+    ),
+    requests.ShowWindow(at=9),
+    requests.PiecesLoaded(
+        seq=4,
+        first=0,
+        pieces=(
+            requests.Piece(row=0, role="system", part="text", text="You help.", tokens=3),
+            requests.Piece(row=1, role="tool", part="result", text="\ud83d [b]", ends=False),
         ),
     ),
     images.ImageAttached(

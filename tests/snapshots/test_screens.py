@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 from textual.pilot import Pilot
 
-from nodwyn_tui.link import commands, setup
+from nodwyn_tui.link import commands, requests, setup
 from nodwyn_tui.link import events as up
 from tests.ui import scenes
 from tests.ui.backend import Stage, press, settled
@@ -34,6 +34,9 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "entry_menu": (scenes.conversation, ("tab", "up", "up", "delete")),
     "images": (scenes.images, ("home", "left")),
     "image_seen": (scenes.images, ("home", "left", "enter")),
+    "rolled_over": (scenes.rolled, ()),
+    "guidance": (scenes.rolled, ("tab", *["up"] * 6, "enter")),
+    "window": (scenes.rolled, ("tab", *["up"] * 7, "enter")),
     "opened_call": (scenes.conversation, ("tab", "up", "enter")),
 }
 
@@ -52,6 +55,8 @@ def picture(
     stage.backend.answers[commands.FetchPage] = lambda asked: [  # what the gap says at rest
         up.PageLoaded(entries=(), before=asked.before, after=asked.after, more=True)
     ]
+    stage.backend.answers[requests.ShowWindow] = lambda _: [scenes.WINDOW]
+    stage.backend.answers[requests.FetchPieces] = scenes.pieces
     stage.backend.answers[setup.FindWays] = lambda _: [scenes.WAYS]
     stage.backend.answers[setup.PullModel] = lambda _: [scenes.PULLING]
     stage.backend.answers[commands.PriceEdit] = lambda _: [scenes.priced("00000009")]
@@ -75,7 +80,7 @@ def test_dark(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None:
 
 
 @SIZES
-@pytest.mark.parametrize("scene", ["conversation", "approval"])
+@pytest.mark.parametrize("scene", ["conversation", "approval", "rolled_over", "window"])
 def test_light(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None:
     assert picture(snap_compare, scene, size, "nodwyn-light")
 

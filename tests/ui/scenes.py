@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from nodwyn_tui.domain.usage import Usage
+from nodwyn_tui.link import commands, requests, setup
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link import setup
 from nodwyn_tui.link.images import Attached, ImagesWithheld, WithheldImage
 from tests.ui.backend import OPENED
 
@@ -159,6 +159,121 @@ def streaming() -> list[up.UpEvent]:
         up.ReplyPiece(kind="thinking", text="The base may end in a separator. " * 9),
         up.ReplyPiece(kind="text", text=REPLY[:430]),
     ]
+
+
+LEAD_IN = """\
+Note from the program: A new window begins here. The one before it, w:0, was full; nothing of it is
+shown any more, and all of it can be read back: session_history {"action": "list_windows"}.
+
+Your turn was interrupted by this rollover and goes on: do not begin it anew."""
+ROLLED = (
+    *(replace(made, state="behind") for made in TALK[:4]),
+    entry(
+        11,
+        "guidance",
+        "Note from the program: context ~62 % used (40,920 of 66,000 tokens); write what is worth"
+        " keeping to the notes now.",
+        title="told the model: the window is ~62 % full",
+        state="behind",
+    ),
+    call(12, "memory", "memory add · context-notes", state="behind", ms=30),
+    entry(
+        13,
+        "divider",
+        title="rolled over in mid-run · at 50.1k of 66k tokens · the model had been warned"
+        " · window w:0 left",
+        state="outside",
+        leaves=True,
+    ),
+    entry(14, "guidance", LEAD_IN, title="told the model: how it looks into w:0, what you asked"),
+    entry(15, "guidance", "Continue.", title="told the model: Continue."),
+    call(17, "session_history", 'session_history search "token_file" · 3 lines'),
+    entry(18, "assistant", "The join by hand is in `app/auth.py`; `Path(base) / name` mends it."),
+    entry(19, "user", "Here is the log of the build: …", title="not sent", state="outside"),
+    entry(
+        20,
+        "error",
+        "nothing was sent: the message alone is about 71,300 tokens, where a request may hold"
+        " 66,000 with the system prompt and tools\n"
+        "the message 71.3k · a request may have 66k · the model's context 98.3k tokens\n"
+        "· shorten it, or put it into a file and name the file\n"
+        "· /model picks a model with a larger context",
+        state="outside",
+    ),
+)
+
+
+def rolled() -> list[up.UpEvent]:
+    """A window was left in the midst of a run, and a message was too long for the next."""
+    return [
+        replace(OPENED, strategy="rollover"),
+        up.EntriesLoaded(entries=ROLLED, done=True),
+        replace(METER, high=49_500, low=39_600, next_event="rolls over at 75 %"),
+    ]
+
+
+WINDOW = requests.WindowShown(
+    at=13,
+    seq=10,
+    name="w:0",
+    sent="2025-01-02T03:04:05.678Z",
+    model="qwen3-coder:30b",
+    server="ollama",
+    messages=4,
+    tokens=50_100,
+    counted=48_733,
+    max_output=8_192,
+    digest="9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    pieces=7,
+    characters=900,
+)
+PIECES = (
+    requests.Piece(
+        row=0, role="system", part="text", text="You are Nodwyn, an assistant.", tokens=3_800
+    ),
+    requests.Piece(
+        row=0, role="tools", part="text", title="fs-read", text='{\n  "name": "fs-read"\n}'
+    ),
+    requests.Piece(
+        row=1, role="user", part="text", text=f"Task:\n{TALK[0].preview}", line=4, tokens=31
+    ),
+    requests.Piece(
+        row=2, role="assistant", part="thinking", text="Where is the path made?", line=6, tokens=44
+    ),
+    requests.Piece(
+        row=2,
+        role="assistant",
+        part="call",
+        title="fs-search c7",
+        text='{"query": "login"}',
+        line=6,
+    ),
+    requests.Piece(
+        row=3,
+        role="tool",
+        part="result",
+        title="fs-search c7",
+        text="app/auth.py:14: def token_file(base, name):\n[bold]not markup[/] \x1b[2J",
+        line=8,
+        tokens=210,
+        state="cut",
+    ),
+    requests.Piece(
+        row=4,
+        role="user",
+        part="text",
+        text="Note from the program: context ~62 % used (40,920 of 66,000 tokens).",
+        line=11,
+        tokens=52,
+    ),
+)
+
+
+def pieces(command: commands.Command) -> list[up.UpEvent]:
+    """Those of the window that are asked for."""
+    assert isinstance(command, requests.FetchPieces)
+    some = PIECES[command.first : command.first + command.count]
+    return [requests.PiecesLoaded(seq=command.seq, first=command.first, pieces=some)]
 
 
 OFFER = up.CompactionOffered(

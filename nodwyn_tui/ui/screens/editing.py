@@ -11,8 +11,8 @@ from nodwyn_tui.domain.words import WindowAction
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.ui import messages as news
-from nodwyn_tui.ui.screens.compacting import Compacting
 from nodwyn_tui.ui.screens.entry_menu import EntryMenu
+from nodwyn_tui.ui.screens.inspecting import Inspecting
 from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.widgets.pick_list import Choice
 from nodwyn_tui.ui.widgets.transcript import Transcript
@@ -47,7 +47,7 @@ FOR_GOOD = (
 )
 
 
-class Editing(Compacting):
+class Editing(Inspecting):
     """What is asked for here, the worker does or refuses."""
 
     esc_again = ""

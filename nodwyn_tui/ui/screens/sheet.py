@@ -30,8 +30,8 @@ class Page:
         return self._layout(width)
 
 
-class Sheet(ModalScreen[None]):
-    """Shows what `layout` gives for its width."""
+class RowsSheet(ModalScreen[None]):
+    """Shows rows, from their top."""
 
     CSS_PATH = "../styles/sheet.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -40,15 +40,15 @@ class Sheet(ModalScreen[None]):
         Binding("ctrl+c", "copy_or_dismiss", "copy what is selected; else put this away"),
     ]
 
-    def __init__(self, title: str, layout: Layout) -> None:
+    def __init__(self, title: str, rows: SelectableRows) -> None:
         super().__init__()
-        self._sheet_title = title
-        self._rows = SelectableRows(Page(layout), id="sheet-rows")
+        self.frame = Container(id="sheet")
+        self.frame.border_title = title
+        self.frame.border_subtitle = "Esc puts this away · ↑ ↓ scroll"
+        self._rows = rows
 
     def compose(self) -> ComposeResult:
-        with Container(id="sheet") as sheet:
-            sheet.border_title = self._sheet_title
-            sheet.border_subtitle = "Esc puts this away · ↑ ↓ scroll"
+        with self.frame:
             yield self._rows
 
     def on_mount(self) -> None:
@@ -65,3 +65,10 @@ class Sheet(ModalScreen[None]):
             self.app.copy_to_clipboard(selected)
         else:
             self.dismiss()
+
+
+class Sheet(RowsSheet):
+    """Shows what `layout` gives for its width."""
+
+    def __init__(self, title: str, layout: Layout) -> None:
+        super().__init__(title, SelectableRows(Page(layout), id="sheet-rows"))

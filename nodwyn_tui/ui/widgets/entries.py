@@ -25,6 +25,8 @@ from nodwyn_tui.ui.widgets.visible import one_line, visible
 
 INDENT = 2
 BETWEEN = " · "
+OPENS = " (Enter shows it)"
+"""What a divider says where the window that was left can be seen."""
 _RULE = 6
 """Cells of a divider that are line, at least."""
 _PAD = Span(" " * INDENT)
@@ -59,7 +61,7 @@ _CLOSED_LINES: dict[EntryKind, int] = {"user": 12, "error": 6, "note": 6, "plan"
 """Lines of a closed entry; the rest is a keypress away."""
 _FAILURE_LINES = 3
 _TIGHT: dict[EntryKind, tuple[EntryKind, ...]] = {
-    "call": ("call", "thinking"),
+    "call": ("call", "thinking", "guidance"),
     "thinking": ("call", "thinking"),
     "guidance": ("divider", "guidance", "call"),
 }
@@ -232,9 +234,10 @@ def _guidance(view: View, width: int) -> Iterator[Line]:
 
 def _divider(view: View, width: int) -> Iterator[Line]:
     """As many parts of the label as fit stand on the rule, the others below it."""
-    on_rule, *below = _parts_in_rows(one_line(view.entry.title), width - _RULE)
-    label = cut([Span(f" {on_rule} ", "dim")], width - _RULE)
-    yield Line((Span("───", "faint"), *label, Span("─" * (width - 3 - cells(label)), "faint")))
+    label = one_line(view.entry.title) + (OPENS if view.entry.leaves else "")
+    on_rule, *below = _parts_in_rows(label, width - _RULE)
+    shown = cut([Span(f" {on_rule} ", "dim")], width - _RULE)
+    yield Line((Span("───", "faint"), *shown, Span("─" * (width - 3 - cells(shown)), "faint")))
     for row in below:
         yield Line(cut([Span("    "), Span(row, "dim")], width), 4)
 

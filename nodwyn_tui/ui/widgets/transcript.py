@@ -64,6 +64,12 @@ class Transcript(StoryPane, can_focus=True):
         entry: up.Entry
 
     @dataclass
+    class WindowWanted(Message):
+        """The window that was left at a divider is to be seen."""
+
+        entry: up.Entry
+
+    @dataclass
     class MenuWanted(Message):
         """Something is to be done with an entry in the window."""
 
@@ -226,6 +232,8 @@ class Transcript(StoryPane, can_focus=True):
         entry = self.story.entry_at(index)
         if entry is not None and entry.kind == "image":
             self.post_message(self.PictureWanted(entry))
+        elif entry is not None and entry.leaves:
+            self.post_message(self.WindowWanted(entry))
         elif self.story.toggle(index):
             self.viewport.hold()
             self.viewport.changed(index)

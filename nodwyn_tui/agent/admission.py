@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.counting import Scale
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.request import UserRow
-from nodwyn_tui.window.build import Shape
-from nodwyn_tui.window.entries import fixed_tokens, message_tokens
+from nodwyn_tui.window.build import UNTRIMMED, Shape
+from nodwyn_tui.window.entries import message_tokens
 from nodwyn_tui.window.tasks import task_row
 
 SHORTER = "shorten it, or put it into a file and name the file"
@@ -20,36 +21,35 @@ ANEW = "/clear starts a new window in this session, or start a new session"
 def too_long(
     message: ev.UserMessage,
     conversation: Conversation,
-    share: float,
+    scale: Scale,
     images: Sequence[ev.AttachImage] = (),
 ) -> ev.BudgetBlocked | None:
     """Why a message fits no window, neither alone with the fixed prefix nor beside what is never
-    trimmed (what the person said before); `None` if it does fit. `share` is the server's own count
-    of a prompt over our estimate of it, as a request is measured before it is sent. `images` go
-    along.
+    trimmed (what the person said before); `None` if it does fit. `scale` measures a request as it
+    is measured before it is sent. `images` go along.
     """
     recipe = conversation.recipe
     ceiling = recipe.window.ceiling
-    estimate = message_tokens(task_row(message, recipe)) + sum(map(_tokens, images))
-    own, most = round(estimate * share), ceiling / share
+    with_all = conversation.window(UNTRIMMED, message, *images)
+    if scale.over(with_all, ceiling) is None:
+        return None
+    own = scale.row(task_row(message, recipe), sum(map(_tokens, images))).tokens
     figures = {"message": own, "ceiling": ceiling, "context": recipe.num_ctx}
-    if fixed_tokens(recipe.system, recipe.tools) + estimate > most:
+    if scale.prefix(recipe.system, recipe.tools).tokens + own > ceiling:
         return ev.BudgetBlocked(
             reason=f"the message alone is about {own:,} tokens, where a request may hold"
             f" {ceiling:,} with the system prompt and tools",
             figures=figures,
             remedies=(SHORTER, LARGER),
         )
-    if conversation.window().estimate + estimate <= most:
+    with_it = conversation.window(Shape(high_water=0), message, *images)
+    least = scale.over(with_it, ceiling)
+    if least is None:
         return None
-    with_it = conversation.window(Shape(high_water=0), message, *images).estimate
-    if with_it <= most:
-        return None
-    least = round(with_it * share)
     return ev.BudgetBlocked(
         reason=f"with the message, about {own:,} tokens, and your earlier ones a request would have"
-        f" {least:,} tokens at least, where it may hold {ceiling:,}",
-        figures=figures | {"least": least},
+        f" {least.tokens:,} tokens at least, where it may hold {ceiling:,}",
+        figures=figures | {"least": least.tokens},
         remedies=(COMPACT, ANEW, SHORTER, LARGER),
     )
 

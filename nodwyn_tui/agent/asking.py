@@ -68,12 +68,13 @@ class Asker:
         self._conversation, self.target = parts.conversation, parts.target
         self._emit, self._clock = emit, parts.clock
         self._fresh, self._rollover = parts.fresh, parts.rollover
+        self._counting = parts.counting
         self._loop = LoopWatch()
 
     @property
     def fit(self) -> Fitting:
         """What of the conversation fits a request to the model."""
-        return Fitting(self._conversation, self.target)
+        return Fitting(self._conversation, self.target, self._counting)
 
     async def ask(self, purpose: ev.Purpose = "turn") -> Answer:
         """The model's next answer. A request for a handover note may pass high water, up to the
@@ -93,6 +94,7 @@ class Asker:
             self._fresh.prepare()
         else:
             self._conversation.fresh = ()  # a note is asked for behind the history alone
+        await self.fit.prepare()
         shape, window = self._fitting(purpose)
         failures = Counter[str]()
         while True:

@@ -52,6 +52,9 @@ class Compaction:
 
         Raises `StoreError` where the disk refuses.
         """
+        if self._conversation.recipe.strategy != "compact":
+            return 0
+        await asker.fit.prepare()
         whole = self._over_the_mark(asker)
         if not whole:
             return 0
@@ -134,8 +137,6 @@ class Compaction:
     def _over_the_mark(self, asker: Asker) -> int:
         """The tokens of a window that the next request would trim, 0 where it is not due."""
         conversation = self._conversation
-        if conversation.recipe.strategy != "compact":
-            return 0
         window, most = conversation.window(), asker.fit.room
         # Where the server counts more than we do, high water lies lower by as much: the request for
         # the note is to have its headroom.

@@ -1,10 +1,12 @@
-"""What of a conversation fits a request: by the estimate, set right by what the server counted for
-earlier prompts (PRV-7), and smaller once where the server refuses it all the same (ENG-14).
+"""What of a conversation fits a request: as a tokenizer counts it, or by the estimate, set right by
+what the server counted for earlier prompts (PRV-7, ROL-6), and smaller once where the server
+refuses it all the same (ENG-14).
 """
 
 from dataclasses import dataclass
 
 from nodwyn_tui.agent.conversation import Conversation
+from nodwyn_tui.agent.counting import Counting, Scale
 from nodwyn_tui.agent.target import Target
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import BlockedError
@@ -24,20 +26,34 @@ class Fitting:
 
     conversation: Conversation
     target: Target
+    counting: Counting
 
     @property
-    def share(self) -> float:
-        """The server's own count of a prompt over our estimate of it, at most so far."""
-        return self.conversation.ledger.facts.calibration(self.target.ref.origin)
+    def scale(self) -> Scale:
+        """What measures a request to the model."""
+        share = self.conversation.ledger.facts.calibration(self.target.ref.origin)
+        return self.counting.scale(self.target, share)
+
+    @property
+    def ceiling(self) -> int:
+        """The most tokens that a request may have."""
+        return self.conversation.recipe.window.ceiling
 
     @property
     def room(self) -> int:
         """The most tokens, by our estimate, that a request with headroom may have."""
-        return int(self.conversation.recipe.window.ceiling / max(self.share, 1.0))
+        return min(self.ceiling, self.scale.line(self.conversation.window(), self.ceiling))
 
-    def tokens(self, window: Window) -> int:
-        """What a window comes to, in tokens."""
-        return round(window.estimate * self.share)
+    async def prepare(self) -> None:
+        """Has a tokenizer that is needed loaded, and a long window counted, in a thread."""
+        await self.scale.prepare(self.conversation.window(UNTRIMMED), self.ceiling)
+
+    def over(self, window: Window, besides: int = 0) -> int:
+        """What a window comes to, with so many tokens `besides`, where that is over the ceiling, 0
+        where it fits.
+        """
+        counted = self.scale.over(window, self.ceiling - besides)
+        return counted.tokens + besides if counted else 0
 
     def request(self, purpose: ev.Purpose) -> tuple[Shape, Window]:
         """The window of a request that fits: with a trim line of its own where the estimate is over
@@ -46,28 +62,27 @@ class Fitting:
         """
         if purpose == "turn" and self.conversation.recipe.strategy == "rollover":
             return self._whole()
-        ceiling, share = self.conversation.recipe.window.ceiling, self.share
         window = self.conversation.window()
-        if purpose == "turn" and window.estimate * share <= ceiling:
+        if purpose == "turn" and not self.over(window):
             return self.conversation.shaped(ORDINARY), window
-        line = int(ceiling / share) if purpose == "turn" else self.room
+        line = self.scale.line(window, self.ceiling) if purpose == "turn" else self.room
         shape = self.conversation.shaped(Shape(high_water=line))
         trimmed = self.conversation.window(shape)
-        if trimmed.estimate * share > ceiling:
-            needed = f"about {trimmed.estimate * share:,.0f} tokens, where {ceiling:,} may be sent"
-            raise self.blocked(trimmed, needed, purpose)
+        if tokens := self.over(trimmed):
+            raise self.blocked(trimmed, self._needed(tokens), purpose)
         return shape, trimmed
 
     def _whole(self) -> tuple[Shape, Window]:
         """All of the window: a session that rolls over trims nothing (ROL-6)."""
-        recipe = self.conversation.recipe
-        window, ceiling = self.conversation.window(UNTRIMMED), recipe.window.ceiling
-        if (tokens := self.tokens(window)) > ceiling:
-            needed = f"about {tokens:,} tokens, where {ceiling:,} may be sent"
-            raise self.blocked(window, needed, "turn")
-        if window.estimate > recipe.window.high_water:
+        window = self.conversation.window(UNTRIMMED)
+        if tokens := self.over(window):
+            raise self.blocked(window, self._needed(tokens), "turn")
+        if window.estimate > self.conversation.recipe.window.high_water:
             return self.conversation.shaped(UNTRIMMED), window
         return self.conversation.shaped(ORDINARY), self.conversation.window()
+
+    def _needed(self, tokens: int) -> str:
+        return f"about {tokens:,} tokens, where {self.ceiling:,} may be sent"
 
     def smaller(self, before: Window) -> tuple[Shape, Window] | None:
         """A window trimmed by force; `None` where nothing is left to trim."""

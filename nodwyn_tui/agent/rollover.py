@@ -52,7 +52,7 @@ class Rollover:
         """
         if self.active:
             return self._decided(reason, fit, (message, *images))
-        blocked = too_long(message, self.conversation, fit.share, images)
+        blocked = too_long(message, self.conversation, fit.scale, images)
         return blocked or (message, *images)
 
     def after_step(self, fit: Fitting) -> None:
@@ -75,8 +75,7 @@ class Rollover:
         if self.conversation.run.usages or not self.active:
             self.after_step(fit)
             return
-        window = self.conversation.window(UNTRIMMED)
-        if fit.tokens(window) > self.conversation.recipe.window.ceiling:
+        if fit.over(self.conversation.window(UNTRIMMED), self.fresh.tokens(anew=False)):
             drafts = self.refused(fit)
             if isinstance(drafts, ev.BudgetBlocked):
                 self.stop(drafts)
@@ -98,7 +97,7 @@ class Rollover:
         talk = self.conversation
         again = reason == "context-exceeded"  # it stands in the window already
         window = talk.window(UNTRIMMED, *(() if again else said))
-        counted = fit.tokens(window) + self.fresh.tokens(anew=False)
+        counted = fit.over(window, self.fresh.tokens(anew=False))
         decision = talk.budget.decide(
             reason, window, talk.recipe, history=self._offers(HISTORY), counted=counted
         )
@@ -116,8 +115,8 @@ class Rollover:
     def _fitting(self, fit: Fitting, drafts: Drafts, *, anew: bool) -> Drafts | ev.BudgetBlocked:
         """The drafts, where the request that they make fits, fresh context and all (ROL-6)."""
         window = self.conversation.window(UNTRIMMED, *drafts)
-        tokens = fit.tokens(window) + self.fresh.tokens(anew=anew)
-        if tokens <= self.conversation.recipe.window.ceiling:
+        tokens = fit.over(window, self.fresh.tokens(anew=anew))
+        if not tokens:
             return drafts
         return does_not_fit(self.conversation.recipe, tokens, fresh_window=anew)
 

@@ -94,7 +94,7 @@ class Runs:
         self._before()
         conversation.begin_run()
         try:
-            fit = Fitting(conversation, self._parts.target)
+            fit = Fitting(conversation, self._parts.target, self._parts.counting)
             drafts = self._parts.rollover.admitted("on-send", fit, message, images)
             if isinstance(drafts, ev.BudgetBlocked):
                 self._give_back(words)

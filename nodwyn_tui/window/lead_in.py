@@ -15,12 +15,18 @@ from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import cuts, quoting
 from nodwyn_tui.window.budget import RollOver, Warn
 from nodwyn_tui.window.carrying import Carried
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens
 
 CONTINUE = UserMessage(text="Continue.", via="continue")
 """What carries a rollover where the person has said nothing new."""
 
-MOST_OF_NOTES = 8 << 10
-"""Bytes of the notes that a lead-in shows."""
+MOST_OF_NOTES, NOTES_TOKENS, NOTES_SHARE = 8 << 10, 2_000, 4
+"""Bytes and tokens of the notes that a window shows, and the part of what it holds besides its
+fixed prefix that they never pass (ROL-12).
+"""
+REST_OF_NOTES = (
+    '\n[{left:,} more characters; memory {{"action": "read", "file": "context-notes"}} shows them]'
+)
 
 BEHIND = (
     "A new window begins here. The one before it, {window}, was full; nothing of it is shown any"
@@ -67,7 +73,7 @@ def batch(
     elif left and not any(isinstance(e, UserMessage) and e.via == "continue" for e in trigger):
         words.append(UNFINISHED)
     if notes:
-        words.append(NOTES.format(notes=cuts.prefix_within(notes, MOST_OF_NOTES)))
+        words.append(NOTES.format(notes=shown_notes(notes, recipe)))
     reset = WindowReset(
         kind="rollover",
         rollover_id=over.rollover_id,
@@ -85,6 +91,15 @@ def batch(
         plan=_plan(carried, recipe) if carried.asked else None,
     )
     return (reset, lead, *trigger)
+
+
+def shown_notes(notes: str, recipe: Recipe) -> str:
+    """As much of the notes as a window shows; what is cut is named."""
+    room = recipe.window.ceiling - fixed_tokens(recipe.system, recipe.tools)
+    tokens = min(NOTES_TOKENS, max(room, 0) // NOTES_SHARE)
+    kept = cuts.prefix_within(notes, min(MOST_OF_NOTES, tokens * BYTES_PER_TOKEN))
+    left = len(notes) - len(kept)
+    return kept + REST_OF_NOTES.format(left=left) if left else notes
 
 
 def warning(warn: Warn, *, notes: bool) -> BudgetWarning:

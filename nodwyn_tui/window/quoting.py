@@ -2,6 +2,7 @@
 cut by name, so that the ask is never lost (AGT-16, ROL-1). Pure.
 """
 
+import re
 from collections.abc import Iterable
 
 from nodwyn_tui.domain.events import Note
@@ -11,6 +12,7 @@ from nodwyn_tui.window.carrying import Asked
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens
 
 BLOCK = '\n\n<asked item="i:{seq}">\n{text}\n</asked>'
+_QUOTED = re.compile(r'<asked item="i:\d+">\n(.*?)\n</asked>', re.DOTALL)
 REST = (
     '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
     ' "offset": {at}}} shows them]'
@@ -27,6 +29,13 @@ def quoted(heading: str, asked: Iterable[Asked], recipe: Recipe) -> str:
         left = max(left - len(block.encode()), 0)
         text += block if text or isinstance(event, Note) else heading + block
     return text
+
+
+def said(event: Asked) -> str:
+    """What the person said, without what frames it where it is quoted."""
+    if isinstance(event, Note):
+        return "\n\n".join(_QUOTED.findall(event.text))
+    return event.text
 
 
 def room_for_request(recipe: Recipe) -> int:

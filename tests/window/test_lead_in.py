@@ -1,6 +1,8 @@
 """What a rolled-over window begins with, and the warning before it (ROL-1, ROL-3)."""
 
 import dataclasses
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +10,7 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Warn
 from nodwyn_tui.window.build import Shape, build
+from nodwyn_tui.window.entries import fixed_tokens
 from nodwyn_tui.window.rolling import Rolling
 from tests.builders import LogBuilder, texts
 
@@ -141,13 +144,18 @@ def test_a_long_request_and_a_long_plan_are_cut_by_name() -> None:
     assert log.window().estimate < log.recipe.window.high_water
 
 
-def test_notes_stand_in_it_where_nothing_else_shows_them() -> None:
-    """ROL-1: within 8 KiB."""
+@pytest.mark.parametrize(("ceiling", "most"), [(100_000, 2_000), (4_000, 1_000)])
+def test_notes_stand_in_it_where_nothing_else_shows_them(ceiling: int, most: int) -> None:
+    """ROL-1, ROL-12: within 2,000 tokens and a quarter of a small window, and the rest is named."""
     log = at_work()
+    log.recipe = replace(log.recipe, window=replace(log.recipe.window, ceiling=ceiling))
+    room = most - (0 if most == 2_000 else fixed_tokens(log.recipe.system, log.recipe.tools) // 4)
     log.roll_over(notes="n" * 9_000)
     lead = texts(log.window())[0]
     assert "Your notes, as they stand:\n\nnnn" in lead
-    assert 8_000 < lead.count("n" * 100) * 100 <= 8_192
+    kept = max(map(len, re.findall("n+", lead)))
+    assert room - 2 <= kept / 3 <= room
+    assert f"[{9_000 - kept:,} more characters; memory" in lead
 
 
 def test_lead_in_then_fresh_rows_then_input() -> None:

@@ -215,7 +215,7 @@ class Conversation:
             grew=last is not None and last[0].seq >= self._edited,
         )
         new_from = self.ledger.facts.run_start
-        return measure(window, self.recipe, target.context_from, spent, new_from)
+        return measure(window, self.recipe, target.context_from, spent, new_from, self.budget)
 
     def _last_exchange(self, target: Target) -> tuple[ev.LlmRequest, ev.LlmResponse] | None:
         """The last request that was answered, if this window and model are still its own."""

@@ -3,10 +3,12 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from nodwyn_tui.agent.countdown import next_event
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.domain.usage import read_warm, totals
 from nodwyn_tui.link import events as up
+from nodwyn_tui.window.budget import Budget, marks
 from nodwyn_tui.window.build import Window
 
 SUMMARIES = ("summary", "handover")
@@ -29,9 +31,15 @@ class Spent:
 
 
 def measure(
-    window: Window, recipe: Recipe, context_from: str, spent: Spent, new_from: int
+    window: Window,
+    recipe: Recipe,
+    context_from: str,
+    spent: Spent,
+    new_from: int,
+    budget: Budget,
 ) -> up.MeterChanged:
     """The meter's figures; entries from seq `new_from` on are this turn's new part."""
+    high, low = _marks(recipe)
     handover = sum(entry.tokens for entry in window.entries if entry.kind in SUMMARIES)
     images = sum(entry.tokens for entry in window.entries if entry.kind == "attachment")
     rest = (entry for entry in window.entries if entry.kind not in (*SUMMARIES, "attachment"))
@@ -49,14 +57,15 @@ def measure(
         ),
         used=used,
         source=source,
-        high=recipe.window.high_water,
-        low=recipe.window.low_water,
+        high=high,
+        low=low,
         ceiling=recipe.window.ceiling,
         context=recipe.num_ctx,
         context_from=context_from,
         cached_reply=totals([last.usage]).cache_rate if last else None,
         cached_session=spent.cache_rate,
-        next_event=_next(window, recipe),
+        next_event=next_event(window, recipe, budget),
+        strategy=recipe.strategy,
         cost_usd=spent.cost_usd,
         unpriced=spent.unpriced,
         elapsed_ms=last.ms if last else None,
@@ -78,23 +87,11 @@ def _used(window: Window, spent: Spent) -> tuple[int, Literal["reported", "estim
     return reply.usage.prompt_tokens + window.estimate - request.estimate, "reported"
 
 
-def _next(window: Window, recipe: Recipe) -> str:
-    """What happens next and about when, at this window's pace so far."""
-    room = recipe.window.high_water - window.estimate
-    compacts = recipe.strategy == "compact"
-    if room <= 0:
-        return f"{'compacts' if compacts else 'trims'} at the next request"
-    left = _steps_left(window, room)
-    if compacts and not left:
-        return f"compacts at {recipe.window.high_water / recipe.window.ceiling:.0%}"
-    return f"next {'compaction' if compacts else 'trim'} in {left}" if left else ""
-
-
-def _steps_left(window: Window, room: int) -> str:
-    """`~12 steps`; '' where nothing tells."""
-    steps = sum(entry.kind == "assistant" for entry in window.entries)
-    grown = window.estimate - window.fixed
-    if steps == 0 or grown <= 0:
-        return ""
-    left = room // max(grown // steps, 1)
-    return f"~{left:,} {'step' if left == 1 else 'steps'}"
+def _marks(recipe: Recipe) -> tuple[int, int]:
+    """Where the window is trimmed or left, and what it is trimmed to, or where the model is warned;
+    zeros where nothing happens by itself.
+    """
+    if recipe.strategy != "rollover":
+        return recipe.window.high_water, recipe.window.low_water
+    at = marks(recipe.window)
+    return (at.force, at.warn) if at else (0, 0)

@@ -255,7 +255,9 @@ class MeterChanged(Record):
     `used` is the server's figure or the estimate; `context_from` where the context size is from.
     `next_event` is what happens next and about when ("next trim in ~12 steps"). `cost_usd` is of
     the replies whose cost is known; `unpriced` counts the others. `warm`: where the server does
-    not report what was cached, the time it took shows that the last prompt was.
+    not report what was cached, the time it took shows that the last prompt was. Under the
+    `strategy` 'rollover' the model is warned at `low`, and the window left at `high`; both are 0
+    where nothing happens by itself.
     """
 
     segments: tuple[Segment, ...]
@@ -273,6 +275,7 @@ class MeterChanged(Record):
     unpriced: int = 0
     elapsed_ms: int | None = None
     warm: bool = False
+    strategy: str = "trim"
 
 
 class ModeChanged(Record):

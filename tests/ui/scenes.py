@@ -208,7 +208,9 @@ def rolled() -> list[up.UpEvent]:
     return [
         replace(OPENED, strategy="rollover"),
         up.EntriesLoaded(entries=ROLLED, done=True),
-        replace(METER, high=49_500, low=39_600, next_event="rolls over at 75 %"),
+        replace(
+            METER, strategy="rollover", high=49_500, low=39_600, next_event="rolls over at 75 %"
+        ),
     ]
 
 

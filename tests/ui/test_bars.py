@@ -70,6 +70,17 @@ def test_segments_differ_without_colour_and_none_is_lost() -> None:
     assert "┊high" in row
 
 
+def test_a_window_that_is_left_has_marks_of_its_own() -> None:
+    """TUI-3: warn and full, and none where nothing happens by itself."""
+    rolls = replace(METER, strategy="rollover", low=39_600, high=49_500)
+    row = text(bar(rolls, 78))
+    assert "┊warn─" in row
+    assert "┊full─" in row
+    assert row.index("┊warn") == 39_600 * 78 // 66_000
+    assert "┊" not in text(bar(replace(rolls, low=0, high=0), 78))
+    assert text(bar(replace(rolls, low=58_000, high=66_000), 78)).endswith("┊──ceiling")
+
+
 @given(
     st.lists(st.integers(0, 90_000), min_size=6, max_size=6),
     st.integers(1, 100_000),

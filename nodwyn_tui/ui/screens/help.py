@@ -65,6 +65,11 @@ def _help(
         "at high, older results are trimmed down to low, or it is compacted",
         width,
     )
+    yield from _row(
+        [Span("┊full  ┊warn")],
+        "at full, a rollover begins a new one; at warn, the model is told to write its notes",
+        width,
+    )
     yield from _row([Span("ceiling")], "the most that a request may hold", width)
     for word, meaning in FIGURES.items():
         yield from _row([Span(word)], meaning, width)

@@ -28,6 +28,8 @@ FIGURES = {
 """What the words of the line mean."""
 _BETWEEN = Span(" · ", "faint")
 _FREE = "─"
+LABELS = (("┊high", "┊low"), ("┊full", "┊warn"))
+"""The marks, the later one first: of a window that is trimmed, and of one that is left."""
 EMPTY = "the window is empty"
 
 
@@ -62,9 +64,14 @@ def bar(state: MeterChanged, width: int) -> Row:
     used = len(glyphs)
     glyphs += [(_FREE, "faint")] * (width - used)
     _write(glyphs, width - len("ceiling"), "ceiling", used, edge=width)
-    high, low = (min(mark * width // scale, width - 1) for mark in (state.high, state.low))
-    _write(glyphs, high, "┊high", used, edge=width - len("ceiling"))
-    _write(glyphs, low, "┊low", used, edge=high)
+    edge = width - len("ceiling")
+    for mark, label in zip(
+        (state.high, state.low), LABELS[state.strategy == "rollover"], strict=True
+    ):
+        at = min(mark * width // scale, width - 1)
+        if 0 < mark < state.ceiling:  # else nothing happens by itself, or at the ceiling
+            _write(glyphs, at, label, used, edge=edge)
+            edge = min(edge, at)
     return tuple(_grouped(glyphs))
 
 

@@ -1,0 +1,103 @@
+"""What the meter says comes next (TUI-3, ROL-3, ROL-14)."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nodwyn_tui.agent.countdown import next_event
+from nodwyn_tui.agent.meter import Spent, measure
+from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.window import lead_in
+from nodwyn_tui.window.budget import Warn
+from nodwyn_tui.window.build import UNTRIMMED
+from tests.builders import TOOLS, LogBuilder
+
+HISTORY = ToolSpec("session_history", "Looks back.", {"type": "object"})
+NOTHING = Spent(cache_rate=None, cost_usd=None, unpriced=0, last=None)
+CEILING = 40_000
+
+
+def session(threshold: float = 0.7, **changes: Any) -> LogBuilder:
+    """A session that rolls over, of 40,000 tokens."""
+    limits = {"high_water": CEILING, "ceiling": CEILING, "max_result_tokens": CEILING}
+    fields = {"tools": (*TOOLS, HISTORY)} | limits | changes
+    log = LogBuilder(strategy="rollover", **fields)
+    log.recipe = replace(log.recipe, window=replace(log.recipe.window, threshold=threshold))
+    return log
+
+
+def said(log: LogBuilder) -> str:
+    return next_event(log.window(UNTRIMMED), log.recipe, log.budget)
+
+
+def filled(log: LogBuilder, steps: int, tokens: int) -> str:
+    """What is said once so many steps of so many tokens have been made."""
+    if log.run == 0:
+        log.user("go")
+    for _ in range(steps):
+        log.exchange(f"c{len(log.events)}", "x" * (4 * tokens))
+    return said(log)
+
+
+def test_far_from_full_the_mark_is_told() -> None:
+    """ROL-14."""
+    log = session()
+    assert said(log) == "rolls over at 75 %"
+    assert filled(log, 4, 1_000) == "rolls over at 75 %"
+
+
+def test_the_warning_and_the_rollover_are_counted_down() -> None:
+    """ROL-3: the person sees a countdown."""
+    log = session()
+    told = [filled(log, 1, 2_000)]
+    while told[-1] != "warns at the next request":
+        told.append(filled(log, 1, 2_000))
+        assert len(told) < 40
+    assert told[0] == "rolls over at 75 %"
+    counted = [words for words in told if words.startswith("warns in ~")]
+    assert counted[0] > counted[1] > counted[2]
+    assert counted[-1] == "warns in ~1 step"
+    log.add(lead_in.warning(Warn(24_500, CEILING), notes=True))
+    told = [said(log)]
+    while told[-1] != "rolls over at the next request":
+        told.append(filled(log, 1, 2_000))
+        assert len(told) < 10
+    assert told[0].startswith("rolls over in ~")
+    assert told[-2] == "rolls over in ~1 step"
+
+
+def test_a_warning_that_will_not_fit_is_not_announced() -> None:
+    """ROL-3: then the steps to the rollover are counted."""
+    log = session(0.99, ceiling=8_000, high_water=8_000)
+    assert filled(log, 9, 500).startswith("rolls over in ~")
+
+
+@pytest.mark.parametrize("threshold", [1.0, 2.0])
+def test_with_a_threshold_of_one_nothing_happens_by_itself(threshold: float) -> None:
+    """ROL-10: and no mark is drawn."""
+    log = session(threshold)
+    assert filled(log, 12, 2_000) == "nothing by itself"
+    meter = measure(log.window(UNTRIMMED), log.recipe, "", NOTHING, 0, log.budget)
+    assert (meter.high, meter.low, meter.strategy) == (0, 0, "rollover")
+
+
+def test_where_history_is_denied_the_window_stops() -> None:
+    """ROL-11."""
+    log = session(tools=TOOLS)
+    assert filled(log, 12, 2_000) == "stops at the next request"
+
+
+def test_the_marks_are_those_of_the_warning_and_the_rollover() -> None:
+    """TUI-3: 60 % and 75 % of the ceiling, unless set."""
+    log = session()
+    meter = measure(log.window(UNTRIMMED), log.recipe, "", NOTHING, 0, log.budget)
+    assert (meter.low, meter.high, meter.ceiling) == (24_000, 30_000, CEILING)
+
+
+def test_the_other_strategies_say_what_they_do() -> None:
+    for strategy, words in (("trim", "next trim in ~"), ("compact", "next compaction in ~")):
+        log = LogBuilder(strategy=strategy)
+        log.user("go")
+        log.exchange("a", "x" * 300)
+        assert next_event(log.window(), log.recipe, log.budget).startswith(words)

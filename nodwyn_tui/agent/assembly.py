@@ -13,6 +13,7 @@ from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.instructing import Instructing
 from nodwyn_tui.agent.instructions import with_instructions
 from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.limits import limits_of
@@ -217,6 +218,7 @@ class Assembly:
                 fresh=fresh,
                 rollover=Rollover(conversation, fresh, memory, lambda: gate.mode),
                 skills=skills,
+                instructing=Instructing(conversation, files, self._loaded.file.parent, Path.home()),
                 memory=memory,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from nodwyn_tui.agent.forecast import Forecast
 from nodwyn_tui.agent.growth import Growth
+from nodwyn_tui.agent.instructed import Instructed
 from nodwyn_tui.agent.ledger import Ledger
 from nodwyn_tui.agent.meter import Spent, measure
 from nodwyn_tui.agent.running import Run
@@ -54,7 +55,8 @@ class Conversation:
     events themselves only those that the window needs are held; any other is read again (`event`).
     `carrying` is what a compaction would take along, `growth` says when the next may come, `budget`
     when the window is left for another; `stale` knows which results went out of date; `sight` which
-    images go along; `told` are remarks that this process made once and need not make again.
+    images go along, `instructed` which files of instructions it has; `told` are remarks that this
+    process made once and need not make again.
     """
 
     def __init__(
@@ -73,6 +75,7 @@ class Conversation:
         self.growth = Growth()
         self.budget = Budget()
         self.stale = Stale()
+        self.instructed = Instructed()
         self.fresh: tuple[int, ...] = ()
         self.sight = Sight(ImageFiles(log.path.parent))
         self._recipe: ev.RecipeEvent | None = None
@@ -238,13 +241,14 @@ class Conversation:
         self.budget.feed(event)
         self.forecast.feed(event)
         self.stale.feed(event)
+        self.instructed.feed(event)
         self.sight.feed(event)
         self.run.feed(event)
         match event:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe = event
                 self.markers |= has_marker(event.recipe.system)
-            case ev.UserMessage():
+            case ev.UserMessage() | ev.Note():
                 self.markers |= has_marker(event.text)
             case ev.LlmRequest(elided=elided):
                 self._sent = event

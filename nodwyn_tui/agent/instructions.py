@@ -1,13 +1,19 @@
-"""Standing instructions for assistants: `AGENTS.md` of the person and of the workspace (ORD-11).
-
-Read once, at the session's start, into the system prompt; a later change would cost the whole
-prompt cache, so it waits for the next session.
+"""Files of standing instructions for assistants: `AGENTS.md`, else `CLAUDE.md`, of the person, of
+the workspace and of folders in it (ORD-11). How one is found, read without harm, framed, and known
+again in what the model was told. When a note tells of one is `instructing.py`'s.
 """
 
-from collections.abc import Iterator
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from nodwyn_tui.domain.canonical import clean
+from nodwyn_tui.errors import ToolError
+from nodwyn_tui.tools.names import quoted
+from nodwyn_tui.tools.nofollow import opened
+from nodwyn_tui.tools.paths import Place
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 
 NAMES = ("AGENTS.md", "CLAUDE.md")
@@ -19,49 +25,147 @@ MOST_BYTES = 12_000
 SHARE = 8
 """No file takes more than this part of a small model's context."""
 
+GONE = "[gone: what it said holds no more]"
+NO_ROOM = "[not shown: what this window holds of such files is enough; fs-read shows it]"
+
+CUT = "[cut here: the file has {size:,} bytes; fs-read shows the rest]"
+_CUT = re.compile(r"\[cut here: the file has ([\d,]+) bytes; fs-read shows the rest\]\Z")
 _END = "</instructions"
+_FRAME = re.compile(r'<instructions file="((?:[^"\\\n]|\\.)*)">\n(.*?)\n</instructions>', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A folder that may hold such a file. `shown` is its path as a frame has it ('' for the
+    workspace's own); nothing outside of `inside` is read.
+    """
+
+    folder: Path
+    shown: str
+    inside: Path | None = None
+
+    def file(self, name: str) -> str:
+        """A file of it as a frame has it."""
+        return f"{self.shown}/{name}" if self.shown else name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instructions:
+    """What a file says: the beginning of it at most, of `size` bytes in all."""
+
+    file: str
+    text: str
+    size: int
+
+    def said(self, most: int) -> str:
+        """As a frame holds it: `most` bytes at most, cut at a line's end."""
+        data = self.text.encode()
+        if len(data) <= most and self.size <= MOST_BYTES:
+            return self.text
+        text = data[:most].decode("utf-8", "ignore")
+        whole_lines = text[: text.rfind("\n") + 1]
+        return (whole_lines or text) + CUT.format(size=self.size)
+
+    def is_said_by(self, said: str, without_keys: Callable[[str], str]) -> bool:
+        """Whether a frame says just this, wherever it was cut."""
+        text = without_keys(self.text)
+        if said == text:
+            return self.size <= MOST_BYTES
+        cut = _CUT.search(said)
+        if cut is None or int(cut[1].replace(",", "")) != self.size:
+            return False
+        return text.startswith(said[: cut.start()])
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A file that is there and is not read, and why not."""
+
+    file: str
+    why: str
 
 
 def with_instructions(system: str, person: Path, workspace: Path, context: int) -> str:
     """The system prompt with what the person's config folder and the workspace say, in this order,
     each framed with its path. `context` is the model's, in tokens.
     """
-    most = min(MOST_BYTES, context * BYTES_PER_TOKEN // SHARE)
-    own = _found(person, str(person), most, None)
-    return "\n\n".join([system, *own, *_found(workspace, "", most, workspace)])
+    found = (look(source) for source in sources(person, workspace))
+    own = [
+        frame(each.file, each.said(most_of(context)))
+        for each in found
+        if isinstance(each, Instructions)
+    ]
+    return "\n\n".join([system, *own])
 
 
-def _found(folder: Path, shown: str, most: int, inside: Path | None) -> Iterator[str]:
+def sources(person: Path, workspace: Path) -> tuple[Source, Source]:
+    """Those that hold for the whole session."""
+    return (
+        Source(folder=person, shown=_name(str(person))),
+        Source(folder=workspace, shown="", inside=workspace),
+    )
+
+
+def nested(workspace: Path, relative: str) -> Source:
+    """A folder below the workspace's own, by its path in there, with `/`."""
+    return Source(folder=workspace / relative, shown=_name(relative), inside=workspace)
+
+
+def most_of(context: int) -> int:
+    """The bytes that one file may take of a context of so many tokens."""
+    return min(MOST_BYTES, context * BYTES_PER_TOKEN // SHARE)
+
+
+def frame(file: str, said: str) -> str:
+    """What a file says, with its path."""
+    return f'<instructions file="{file}">\n{said}\n</instructions>'
+
+
+def frames(text: str) -> Iterator[tuple[str, str]]:
+    """The files that are framed in a text, and what it has of each."""
+    for found in _FRAME.finditer(text):
+        yield found[1], found[2]
+
+
+def look(source: Source) -> Instructions | Unusable | None:
+    """What a folder says; `None` where it says nothing."""
     for name in NAMES:
-        path = folder / name
-        if not path.is_file():
-            continue
-        data, size = _read(path, most, inside)
-        if text := _cut(data, size).strip():
-            where = f"{shown}/{name}" if shown else name
-            framed = text.replace(_END, "<\\/instructions")  # its own end is the only one
-            yield f'<instructions file="{where}">\n{framed}\n</instructions>'
-            return
+        path = source.folder / name
+        if os.path.lexists(path):
+            try:
+                return _read(source, path)
+            except ToolError as error:
+                file = source.file(name)
+                return Unusable(file, str(error).removeprefix(f"{quoted(file)}: "))
+            except (OSError, RuntimeError):  # a loop of links, or one that leads nowhere
+                return Unusable(source.file(name), "it is a link that can't be followed")
+    return None
 
 
-def _read(path: Path, most: int, inside: Path | None) -> tuple[bytes, int]:
-    """The file's beginning and size. With `inside`, nothing of a link that leads out of there or to
-    a file of another name: a repository may bring one along, and what it leads to would go to the
-    provider (SEC-4). The person's own links are theirs.
+def _read(source: Source, path: Path) -> Instructions | Unusable | None:
+    """The file. With `inside`, nothing of a link that leads out of there or to a file of another
+    name: a repository may bring one along, and what it leads to would go to the provider (SEC-4).
+    The person's own links are theirs.
     """
-    try:
-        real = path.resolve(strict=True)
-        if inside and not (real.is_relative_to(inside.resolve()) and real.name in NAMES):
-            return b"", 0
-        with real.open("rb") as file:
-            return file.read(most), real.stat().st_size
-    except (OSError, RuntimeError):
-        return b"", 0
+    file, real = source.file(path.name), path.resolve(strict=True)
+    base = source.inside.resolve() if source.inside else None
+    if base is not None:
+        if not (real.is_relative_to(base) and real.name in NAMES):
+            return Unusable(file, "it is a link that leads elsewhere")
+        folder = source.folder.resolve()
+        if folder != real.parent and folder.is_relative_to(real.parent):
+            return None  # an outer folder's own, which is told as that
+    if not real.is_file():
+        return Unusable(file, "it is no file")
+    with opened(Place(path=real, base=base, relative=file, secret=False)) as stream:
+        data, size = stream.read(MOST_BYTES), os.fstat(stream.fileno()).st_size
+    if b"\0" in data:
+        return Unusable(file, "it is no text")
+    text = clean(data.decode("utf-8-sig", "replace")).strip().replace(_END, r"<\/instructions")
+    return Instructions(file=file, text=text, size=size) if text else None
 
 
-def _cut(data: bytes, size: int) -> str:
-    text = clean(data.decode("utf-8", "replace").removeprefix("\ufeff"))
-    if size <= len(data):
-        return text
-    kept = text[: text.rfind("\n") + 1] or text
-    return f"{kept}[cut here: the file has {size:,} bytes; fs-read shows the rest]"
+def _name(path: str) -> str:
+    """A path that no frame is ended by."""
+    shown = quoted(path)
+    return shown[1:-1] if shown.startswith('"') else shown

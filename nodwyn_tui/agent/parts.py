@@ -9,6 +9,7 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
 from nodwyn_tui.agent.gate import Gate
+from nodwyn_tui.agent.instructing import Instructing
 from nodwyn_tui.agent.limits import Limits
 from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.skills import SessionSkills
@@ -37,6 +38,7 @@ class Parts:
     fresh: Fresh
     rollover: Rollover
     skills: SessionSkills
+    instructing: Instructing
     memory: Memory
     draft: Draft | None
     clock: Clock

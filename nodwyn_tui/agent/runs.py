@@ -93,6 +93,7 @@ class Runs:
         conversation, images = self._conversation, words.attached()
         self._before()
         conversation.begin_run()
+        self._parts.instructing.tell()
         try:
             fit = Fitting(conversation, self._parts.target, self._parts.counting)
             drafts = self._parts.rollover.admitted("on-send", fit, message, images)
@@ -147,6 +148,7 @@ class Runs:
             self._loaded,
             parts.limits,
             self._take_over,
+            parts.instructing.tell,
         )
         try:
             ending = await turn.run()

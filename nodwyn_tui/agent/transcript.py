@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nodwyn_tui.agent import dividers
+from nodwyn_tui.agent import dividers, instructed
 from nodwyn_tui.agent.bodies import NO_ANSWER, body_of, call_title, text_of, thinking_of
 from nodwyn_tui.agent.skill_words import NOTE as SKILL
 from nodwyn_tui.agent.standing import Standing
@@ -236,6 +236,8 @@ def _entries(event: ev.Event) -> Iterator[up.Entry]:
             yield replace(call, call_id=event.call_id, tool=event.name)
         case ev.GatePlan():
             yield _entry(event, "plan", title="plan")
+        case ev.Note() if told := instructed.title(event):
+            yield _entry(event, "guidance", title=told)
         case ev.Note():
             state: up.EntryState = "outside" if event.audience == "person" else "in"
             yield _entry(event, "note", state=state, title=NOTES.get(event.why, ""))

@@ -26,7 +26,9 @@ CUT_REPLIES = 2
 
 
 class Turn:
-    """One run of the session. What is typed meanwhile comes from `waiting`."""
+    """One run of the session. What is typed meanwhile comes from `waiting`; `instruct` tells of
+    files of instructions.
+    """
 
     def __init__(  # noqa: PLR0913, PLR0917 - each is a part of its own
         self,
@@ -40,11 +42,13 @@ class Turn:
         loaded: LoadedContext,
         limits: Limits,
         take_over: Callable[[Asker, ProviderError], Awaitable[bool]],
+        instruct: Callable[[], None],
     ) -> None:
         self._conversation, self._asker, self._runner = conversation, asker, runner
         self._compaction, self._rollover = compaction, rollover
         self._toolbox, self._waiting, self._limits = toolbox, waiting, limits
         self._loaded, self._take_over = loaded, take_over
+        self._instruct = instruct
         self._failures: dict[tuple[str, str], int] = {}
         self._cuts = 0
 
@@ -71,6 +75,7 @@ class Turn:
                 steps += asked
                 if ending := self._over_limit(steps):
                     return ending
+            self._instruct()  # a window that a compaction began holds none of it
             answer = await self._answer()
             steps += 1
             if steps == 1:
@@ -80,6 +85,7 @@ class Turn:
                 await self._runner.run(answer.calls, self._cut_at(answer))
                 if ending := self._stuck(answer):
                     return ending
+                self._instruct()
             told = self._tell_steers()
             if not answer.calls and not told:
                 return _ending_of(answer)

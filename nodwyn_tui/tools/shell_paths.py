@@ -43,6 +43,13 @@ def guarded_paths(command: str, files: Files, home: Path | None, folder: Path) -
     return list(found.values())
 
 
+def named_paths(command: str, home: Path | None, folder: Path) -> Iterator[Path]:
+    """What words of `command` name outright, without wildcards, from `folder`."""
+    for word in islice(_words(command, home), _MOST_WORDS):
+        if not _MAGIC.search(word):
+            yield from _expanded(word, folder)
+
+
 def _place(path: Path, files: Files, home: Path | None) -> Place | None:
     if _PROCESSES.fullmatch(str(path)):
         return Place(path=path, base=None, relative=str(path), secret=True)

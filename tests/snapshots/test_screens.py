@@ -29,6 +29,7 @@ SCENES: dict[str, tuple[Callable[[], list[up.UpEvent]], tuple[str, ...]]] = {
     "compaction": (scenes.compaction, ()),
     "compaction_edited": (scenes.compaction, ("e", *"And ")),
     "model_picker": (scenes.conversation, (*"/model", "enter")),
+    "skills": (scenes.conversation, (*"/skills", "enter")),
     "commands": (scenes.conversation, ("slash",)),
     "help": (scenes.conversation, ("f1",)),
     "entry_menu": (scenes.conversation, ("tab", "up", "up", "delete")),
@@ -52,6 +53,7 @@ def picture(
     events, keys = SCENES[scene]
     stage = Stage(*events())
     stage.backend.answers[commands.ListModels] = lambda _: [scenes.MODELS]
+    stage.backend.answers[commands.ListSkills] = lambda _: [scenes.SKILLS]
     stage.backend.answers[commands.FetchPage] = lambda asked: [  # what the gap says at rest
         up.PageLoaded(entries=(), before=asked.before, after=asked.after, more=True)
     ]

@@ -426,3 +426,33 @@ MESSAGES = up.MessagesListed(
         up.Earlier(entry_id="00000004", text="Why does [b]it[/b] fail?", tokens=31_200),
     )
 )
+
+
+SKILLS = up.SkillsListed(
+    skills=(
+        up.SkillFacts(
+            name="commit-style",
+            description="Writes commit messages the way this team does: imperative, one line",
+            keeper="person",
+        ),
+        up.SkillFacts(
+            name="pdf-forms",
+            description="Fills in PDF forms and reads them, with a script that comes along",
+            keeper="workspace",
+            in_use=True,
+        ),
+        up.SkillFacts(
+            name="release-notes",
+            description="Turns merged changes into notes for people",
+            keeper="workspace",
+        ),
+    ),
+    problems=(
+        ".agents/skills/deploy/SKILL.md:3 its front matter is no YAML: mapping values are not"
+        " allowed here; put a value with `: ` in it in quotes",
+        ".agents/skills/old/SKILL.md:1 begins without front matter; make --- its first line",
+        ".claude/skills/odd/SKILL.md has more than 262,144 bytes; move parts of it elsewhere",
+        "d",
+        "e",
+    ),
+)

@@ -51,12 +51,12 @@ class Conversation:
 
     Public fields are folds: `ledger` of all events; `run` of the latest run's; `open_calls` are the
     calls without a result, by id; `reset_at` is the latest reset's seq; `markers` says whether the
-    model was shown a redaction marker: in a result, a message, or its own earlier call. Of the
-    events themselves only those that the window needs are held; any other is read again (`event`).
-    `carrying` is what a compaction would take along, `growth` says when the next may come, `budget`
-    when the window is left for another; `stale` knows which results went out of date; `sight` which
-    images go along, `instructed` which files of instructions it has; `told` are remarks that this
-    process made once and need not make again.
+    model was shown a redaction marker: in a result, a message, a row, or its own earlier call. Of
+    the events themselves only those that the window needs are held; any other is read again
+    (`event`). `carrying` is what a compaction would take along, `growth` says when the next may
+    come, `budget` when the window is left for another; `stale` knows which results went out of
+    date; `sight` which images go along, `instructed` which files of instructions it has; `told` are
+    remarks that this process made once and need not make again.
     """
 
     def __init__(
@@ -248,7 +248,7 @@ class Conversation:
             case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
                 self._recipe = event
                 self.markers |= has_marker(event.recipe.system)
-            case ev.UserMessage() | ev.Note():
+            case ev.UserMessage() | ev.FreshContext() | ev.Note():
                 self.markers |= has_marker(event.text)
             case ev.LlmRequest(elided=elided):
                 self._sent = event

@@ -256,7 +256,7 @@ def _holds_a_marker(event: ev.Event) -> bool:
     match event:
         case ev.SessionStart() | ev.SessionResume() | ev.SessionRecipe():
             return has_marker(event.recipe.system)
-        case ev.UserMessage() | ev.Note() | ev.ToolResult():
+        case ev.UserMessage() | ev.ToolResult() | ev.FreshContext() | ev.Note():
             return has_marker(event.text)
         case ev.ToolCall():
             return has_marker(event.arguments)

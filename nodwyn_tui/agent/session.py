@@ -226,10 +226,12 @@ class Session:
 
     def clear(self) -> None:
         """A new window; what stood before stays in the log and is sent no more."""
-        usage = self._conversation.window().estimate
+        usage, used = self._conversation.window().estimate, [*self.skills.in_use]
         self._conversation.append(
             ev.WindowReset(kind="manual", reason="clear", context_tokens=usage), must=True
         )
+        if used:
+            self._emit(up.Notice(level="info", text=f"put away: {', '.join(used)} (/skills)"))
         self.tell_meter()
 
     def edit(self, command: Edit) -> None:

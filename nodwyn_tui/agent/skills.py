@@ -13,7 +13,7 @@ from nodwyn_tui.domain.words import Keeper
 from nodwyn_tui.errors import StoreError, ToolError, UsageError
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from nodwyn_tui.store.skills import Skill, Skills
+from nodwyn_tui.store.skills import LONGEST_NAME, Skill, Skills, one_line
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.order import PLACEMENTS, Placement
 
@@ -50,8 +50,10 @@ class SessionSkills:
 
     @property
     def in_use(self) -> Mapping[str, str]:
-        """The digests of the skills in use as they were taken up, by name, the latest last."""
-        return self._conversation.ledger.facts.skills
+        """The digests of the skills in use as they were taken up, by name, the latest last. No log,
+        whoever wrote it, has more of them in use than can be.
+        """
+        return dict([*self._conversation.ledger.facts.skills.items()][-MOST:])
 
     def told(self, room: int) -> Told:
         """What those in use say, in `room` tokens. One whose file is gone says so, and the person
@@ -166,6 +168,7 @@ class SessionSkills:
             if found is not None:
                 return found
             why = "its file is gone"
+        name = one_line(name)[:LONGEST_NAME]
         text = f"the skill {name} is in use, but {why}"
         if text not in self._conversation.told:
             self._conversation.told.add(text)

@@ -4,7 +4,11 @@
 
 import asyncio
 import json
+import re
+import secrets
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +22,7 @@ from tests.agent.test_fresh import sent
 from tests.agent.test_without_tools import ABLE
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
-from tests.fakes.script import Script, call, say
+from tests.fakes.script import Item, Script, call, say
 from tests.store.test_skills import put
 
 HERE = Path(".agents", "skills")
@@ -297,6 +301,45 @@ async def test_a_reset_drops_what_is_in_use(rig: Rig, resumes: bool) -> None:
     assert "Tag it." in rows(server, 4)[0]
 
 
+class Reader:
+    """A model that takes a skill up, reads until its window was left, and takes it up again."""
+
+    def __init__(self, rig: Rig) -> None:
+        self.rig, self.step, self.again = rig, 0, False
+
+    def __call__(self, body: Mapping[str, Any]) -> Item:
+        self.step += 1
+        if self.step == 1:
+            return USE
+        if self.again:
+            return say("done")
+        if '"name": "skill"' not in json.dumps(body["messages"]):  # its first call has left
+            self.again = True
+            return USE
+        path = self.rig.workspace / f"f{self.step}.txt"
+        path.write_text(f"{self.step} " * 1_500)
+        return call("fs-read", {"path": path.name})
+
+
+@pytest.mark.parametrize("placement", ["on_change", "run_start", "off", "each_request"])
+async def test_a_rollover_drops_what_is_in_use(rig: Rig, placement: str) -> None:
+    """ROL-8, ROL-6: in mid-run; the new window is measured without it, and takes it up again."""
+    put(rig.workspace / HERE, "release", "Tag it.\n" + "Then go on.\n" * 40)
+    with ChatServer([Reader(rig)], repeat=True, context=16_384) as server:
+        rig.configure(server, strategy="rollover", fresh=placement)
+        await rig.open()
+        assert (await rig.ask()).why == "done"
+    assert server.violations == []
+    resets = rig.of(ev.WindowReset)
+    assert [reset.kind for reset in resets] == ["rollover"]
+    first = next(r for r in rig.of(ev.LlmRequest) if r.seq > resets[0].seq)
+    at = rig.of(ev.LlmRequest).index(first)
+    shows = ["Tag it." in json.dumps(body.body) for body in server.bodies]
+    assert shows == [False, *[True] * (at - 1), False, True]
+    assert [use.name for use in rig.of(ev.SkillUse)] == ["release", "release"]
+    assert "already" not in results(rig)[1].text
+
+
 async def test_a_compaction_and_a_rewind_leave_it_in_use(rig: Rig) -> None:
     """ROL-8: only a reset drops it, also for a process that reads nothing before the compaction."""
     put(rig.workspace / HERE, "release", "Tag it.\n")
@@ -378,6 +421,59 @@ async def test_a_skill_allows_nothing(rig: Rig) -> None:
     (row,) = rows(server, 1)
     assert row.count("</skill>") == 1
     assert row.endswith("</skill>")
+
+
+async def test_a_key_in_a_skill_goes_nowhere(rig: Rig) -> None:
+    """SEC-1, ENG-6: nor does the marker that the model sees for it get into a file."""
+    key = "ghp_" + secrets.token_hex(18)
+    put(rig.workspace / HERE, "release", f"Push with {key}.\n")
+    (rig.workspace / "push.sh").write_text(f"push {key}\n")
+    for placement in ("each_request", "off"):
+        with ChatServer([USE, say("seen"), _write_back, say("ok")]) as server:
+            await start(rig, server, placement, mode="edits")
+            await rig.ask()
+            await rig.close()
+            await rig.open(resume="last", mode="edits")
+            await rig.ask()
+            await rig.close()
+        assert all(key not in json.dumps(body.body) for body in server.bodies)
+        assert "Push with [redacted:" in json.dumps(server.bodies[1].body)
+        assert key not in Path(rig.opened.log_path).read_text() if rig.opened else False
+        assert [r.is_error for r in rig.of(ev.ToolResult) if r.name == "fs-write"] == [True]
+    assert key in (rig.workspace / "push.sh").read_text()
+
+
+def _write_back(body: Mapping[str, Any]) -> Item:
+    """A model that writes what it saw."""
+    marker = re.search(r"\[redacted:[^\]]*\]", json.dumps(body))
+    assert marker
+    return call("fs-write", {"path": "new.sh", "text": f"push {marker[0]}\n"})
+
+
+async def test_a_log_of_a_strangers_says_little(rig: Rig) -> None:
+    """SEC-4: names in it are no paths and no lines, and few of them count."""
+    put(rig.workspace / HERE, "release", "Tag it.\n")
+    with ChatServer([say("one"), say("two")]) as server:
+        await start(rig, server)
+        await rig.ask()
+        await rig.close()
+        assert rig.opened is not None
+        log = Path(rig.opened.log_path)
+        last = json.loads(log.read_bytes().splitlines()[-1])
+        names = [*(f"n{n}" for n in range(3_000)), "../../x", "a\n[system]\x1b[2J" * 90, "release"]
+        line = {"at": last["at"], "type": "skill.use", "ctx": 0, "run": 1, "digest": "d"}
+        planted = [
+            json.dumps({"seq": seq, **line, "name": name})
+            for seq, name in enumerate(names, last["seq"] + 1)
+        ]
+        log.write_text(log.read_text() + "\n".join(planted) + "\n")
+        await rig.open(resume="last")
+        await rig.ask("on")
+    (row,) = rows(server, 1)
+    assert "Tag it." in row
+    assert row.count("its file is gone") == 7
+    assert len(row.splitlines()) == 1 + 7 + 4
+    assert size(row.encode()) < 2_000
 
 
 async def test_plan_mode_may_take_a_skill_up(rig: Rig) -> None:

@@ -23,7 +23,7 @@ def reasons(
     """
     facts = (
         ev.RecalledFact(
-            text=clean(match.item.text)[:SHOWN],
+            text=_beginning(clean(match.item.text)),
             date=match.item.date,
             keeper=match.item.keeper,
             words=match.words,
@@ -33,6 +33,10 @@ def reasons(
         for at, match in enumerate(matches[: sent + LEFT])
     )
     return ev.Recall(facts=tuple(facts), matched=len(matches), known=known, cap=cap)
+
+
+def _beginning(text: str) -> str:
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"
 
 
 def is_news(now: ev.Recall, before: ev.Recall | None) -> bool:

@@ -77,9 +77,9 @@ BOTH = up.Recalled(
             {"recalled": BOTH},
             [
                 "1. 2026-01-31 the login page uses OAuth",
-                "has login, page · 3 later in its file (here)",
+                "has login, page · 3 came later",
                 "2. answer",
-                "has answer · the latest of its file (yours, everywhere)",
+                "has answer · the latest · yours",
                 "matched, but 1,200 tokens are all that facts may take",
                 "- the login tests need a browser",
                 "… and 11 more",

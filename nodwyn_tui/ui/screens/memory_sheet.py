@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from nodwyn_tui.link.events import MemoryShown, MemoryText, Recalled, RecalledFact
 from nodwyn_tui.ui.screens.sheet import Sheet
-from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, expand_tabs, wrap
+from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cut_text, expand_tabs, wrap
 from nodwyn_tui.ui.widgets.visible import one_line, visible
 
 SHOWN = 20_000
@@ -70,11 +70,13 @@ def _without_room(recalled: Recalled, sent: int, width: int) -> Iterator[Line]:
 
 
 def _fact(mark: str, fact: RecalledFact, width: int) -> Iterator[Line]:
+    """Its beginning, and why it is here, a line each."""
     text = one_line(f"{fact.date} {fact.text}".strip())
-    yield from _wrapped(f"{mark} {text}", "", width)
-    has = ", ".join(map(one_line, fact.words))
-    age = f"{fact.later:,} later in its file" if fact.later else "the latest of its file"
-    yield from _wrapped(f"   has {has} · {age} ({WHOSE[fact.keeper]})", "dim", width)
+    yield Line((Span(cut_text(f"{mark} {text}", width)),))
+    whose = "" if fact.keeper == "workspace" else " · yours"
+    age = f"{fact.later:,} came later" if fact.later else "the latest"
+    has = cut_text(f"   has {one_line(', '.join(fact.words))}", width - len(f" · {age}{whose}"))
+    yield Line((Span(f"{has} · {age}{whose}", "dim"),))
 
 
 def _content(text: MemoryText, width: int) -> Iterator[Line]:

@@ -320,13 +320,12 @@ class Asker:
         """An appended prompt that counts fewer tokens than the one before: earlier thinking left it
         by the model's template, else the server cut it without a word (PRV-7).
         """
-        made, counted = sending.prediction, usage.prompt_tokens
-        whole = made.cached if made.counted and made.ended_by is None else None
+        whole, counted = sending.prediction.least, usage.prompt_tokens
         server = self.target.ref.server
         if leaves_thinking_out(sending.prediction, usage):
             text = THINKING_LEFT_OUT.format(server=server, model=self.target.ref.name)
             self._conversation.append(ev.Note(text=text, audience="person", why=TEMPLATE))
-        elif whole and counted and counted < whole:
+        elif counted and counted < whole:
             text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
             self._tell_once(f"cut by {self.target.ref.origin}", text, "cut")
 

@@ -31,7 +31,7 @@ from nodwyn_tui.providers.catalogue import PROPS, ModelListing
 from nodwyn_tui.providers.facts import ModelFacts
 from nodwyn_tui.providers.session_key import session_key
 from nodwyn_tui.providers.shipped import Shipped
-from nodwyn_tui.window.order import Placement
+from nodwyn_tui.window.order import Choice, Placement, placement_for
 from nodwyn_tui.window.sizes import Wanted
 
 ASSUMED_CONTEXT = 32_768
@@ -183,7 +183,7 @@ class Models:
                 wanted=_wanted(choice.model, self.loaded.settings.window),
                 strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
                 folds=_folds(choice.model, self.loaded.settings.window),
-                fresh=_fresh(choice.model, self.loaded.settings.window),
+                fresh=_fresh(choice, self.loaded.settings.window),
                 tools=not (self.runs(choice.server_name) or _refuses_tools(facts)),
             ),
             warning,
@@ -373,10 +373,20 @@ def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
     return entry.strategy or window.strategy
 
 
-def _fresh(entry: ModelSettings, window: WindowSettings) -> Placement:
-    """`auto` sends none yet."""
-    wanted = entry.fresh or window.fresh
-    return "off" if wanted == "auto" else wanted
+def auto_fresh(entry: ModelSettings, provider: ProviderName) -> Choice:
+    """Where fresh context stands in a model's requests if nobody says, and why (ORD-9)."""
+    return placement_for(
+        provider,
+        breakpoints=entry.cache_control != "off",
+        keeps_reasoning=bool(_keep_reasoning(entry, provider)),
+    )
+
+
+def _fresh(choice: ModelChoice, window: WindowSettings) -> Placement:
+    wanted = choice.model.fresh or window.fresh
+    if wanted != "auto":
+        return wanted
+    return auto_fresh(choice.model, choice.server.provider).placement
 
 
 def _folds(entry: ModelSettings, window: WindowSettings) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nodwyn_tui.agent.models import context_of
+from nodwyn_tui.agent.models import auto_fresh, context_of
 from nodwyn_tui.config.allowed import default_of
 from nodwyn_tui.config.described import Described
 from nodwyn_tui.config.environment import Environment
@@ -89,6 +89,13 @@ class OfModel:
             case "images" if (able := self._facts.images) is not None:
                 found = self._told(able, "images", self._facts.abilities_from)
         return found or plain_default(about)
+
+    def help(self, about: Described) -> str:
+        """What one of the entry's settings does, and what `auto` is for this model (ORD-9)."""
+        if about.key != "fresh":
+            return about.help
+        placement, why = auto_fresh(self.entry, self.server.provider)
+        return f"auto is {placement} here: {why}. {about.help}"
 
     @property
     def _facts(self) -> ModelFacts:

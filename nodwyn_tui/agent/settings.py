@@ -132,7 +132,8 @@ class Shown:
             served = ServedBy.of(entry, server, window)
         for each in PAGES["model"]:
             default = behind.default(each) if behind else plain_default(each)
-            yield self._row(each, each.of(name), default, served)
+            row = self._row(each, each.of(name), default, served)
+            yield replace(row, help=behind.help(each)) if behind else row
 
     def _server(self, name: str) -> SettingsGroup:
         server, known = self.unsaved.loaded.servers.get(name), self._known.get(name)

@@ -356,9 +356,9 @@ _OF_A_WINDOW = (
     Described(
         path=("window", "fresh"),
         label="Fresh context",
-        help="When the plan, date, folder and remembered facts are told anew: each_request adds"
-        " rows that no cache keeps, on_change and run_start rows that stay, off none; auto tells"
-        " none in this version.",
+        help="Where the plan, date, folder and recalled facts are told: each_request in rows that"
+        " go again, on_change and run_start in rows that stay, off nowhere; auto by what the"
+        " model's cache and reasoning allow.",
     ),
     Described(
         path=("window", "folds"),

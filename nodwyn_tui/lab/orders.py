@@ -87,7 +87,7 @@ class Orders:
                     request.model.provider,
                     breakpoints=(parameters.cache_control or "off") != "off",
                     keeps_reasoning=bool(parameters.keep_reasoning),
-                )
+                ).placement
             case "before_run":
                 return "each_request"
             case order:

@@ -14,6 +14,7 @@ from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
 from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
 from nodwyn_tui.providers.chat_details import DETAILS
+from nodwyn_tui.providers.chat_marks import ChatMarks, in_parts
 from nodwyn_tui.providers.chat_stream import ChatDecoder
 from nodwyn_tui.providers.images import (
     OF_RESULTS,
@@ -24,6 +25,7 @@ from nodwyn_tui.providers.images import (
     inserted,
     no_pixels,
 )
+from nodwyn_tui.providers.marks import CACHE_CONTROL
 from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.rows import (
     NO_ANSWER,
@@ -77,11 +79,6 @@ DIALECTS: Mapping[str, ServerDialect] = {
 }
 """The values of a model's `dialect`; parsing is the same for all."""
 
-_CACHE_CONTROL: Mapping[str, Mapping[str, str]] = {
-    "ephemeral": {"type": "ephemeral"},
-    "1h": {"type": "ephemeral", "ttl": "1h"},
-}
-
 _THINKING_FIELDS = ("reasoning_content", "reasoning", DETAILS)
 
 
@@ -102,7 +99,7 @@ class ChatCompletions:
         pixels: Pixels = no_pixels,
     ) -> WireRequest:
         """The request's body. Messages come last, so that a longer conversation's body begins with
-        the bytes of the shorter one's.
+        the bytes of the shorter one's, but for the cache marks, which move along.
         """
         server = dialect_named(parameters.dialect)
         body: dict[str, Json] = {
@@ -116,7 +113,7 @@ class ChatCompletions:
         if request.tools:
             body["tools"] = [function_tool(tool) for tool in request.tools]
         body = {name: value for name, value in body.items() if name not in server.refused}
-        body["messages"] = self._messages(request, parameters.dialect or "", model.origin, pixels)
+        body["messages"] = self._messages(request, parameters, model.origin, pixels)
         return WireRequest(path="/chat/completions", body=body, headers=session_headers(parameters))
 
     def decoder(self, model: ModelRef) -> Decoder:
@@ -132,16 +129,25 @@ class ChatCompletions:
         return ""
 
     def _messages(
-        self, request: Request, name: str, origin: str, pixels: Pixels
+        self, request: Request, parameters: Parameters, origin: str, pixels: Pixels
     ) -> list[WireMessage]:
+        name = parameters.dialect or ""
         server, shown = dialect_named(name), opened(request.messages)
-        system = {"role": "system", "content": request.system}
+        ask = "" if "cache_control" in server.refused else parameters.cache_control
+        marks = ChatMarks.of(ask, parameters.history, len(shown) - len(request.messages))
+        form, variant = in_parts if marks else dict, f"{name} {origin} {bool(marks)}"
         rows = self._memo.messages(
-            shown, f"{name} {origin}", lambda row: _message(row, server, origin, pixels)
+            shown, variant, lambda row: form(_message(row, server, origin, pixels))
         )
-        rows = inserted(rows, shown, self._images, lambda batch: _shown(batch, pixels))
+        rows = inserted(
+            rows, shown, self._images, lambda batch: form(_shown(batch, pixels)), variant
+        )
+        system = WireMessage(role="system", content=request.system)
+        if marks:
+            marks.put(rows, shown)
+            system = marks.on(in_parts(system))
         messages = _in_turns(rows) if server.takes_turns else rows
-        return [WireMessage(system), *messages] if request.system.strip() else messages
+        return [system, *messages] if request.system.strip() else messages
 
 
 def dialect_named(name: str | None) -> ServerDialect:
@@ -166,7 +172,9 @@ def _caching(parameters: Parameters) -> dict[str, Json]:
     asks: dict[str, Json] = {}
     if parameters.cache_key == "session" and (key := key_to_send(parameters)):
         asks["prompt_cache_key"] = key
-    if ask := _CACHE_CONTROL.get(parameters.cache_control or "off"):
+    ask = CACHE_CONTROL.get(parameters.cache_control or "off")
+    if ask and parameters.history is None:
+        # It follows the last message, which serves where that stays (ORD-6).
         asks["cache_control"] = dict(ask)
     return asks
 

@@ -59,10 +59,13 @@ def inserted(
     rows: Sequence[Message],
     memo: RowMemo,
     make: Callable[[Rows], Mapping[str, Json]],
+    variant: str = "",
 ) -> list[WireMessage]:
-    """The messages, one a row, with one more behind each batch of results that holds images."""
+    """The messages, one a row, with one more behind each batch of results that holds images;
+    `variant` as in `RowMemo`.
+    """
     places = behind_results(rows)
-    groups = [(batch, "") for batch in places.values()]
+    groups = [(batch, variant) for batch in places.values()]
     more = dict(zip(places, memo.joined(groups, lambda batch, _: make(batch)), strict=True))
     out: list[WireMessage] = []
     for at in range(len(messages) + 1):

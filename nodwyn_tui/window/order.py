@@ -8,7 +8,7 @@ it was recorded. What a row says is the agent's matter.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from nodwyn_tui.domain.canonical import sha256
 from nodwyn_tui.domain.events import Event, FreshContext, Recall, WindowRewind
@@ -57,7 +57,14 @@ class Due:
         return tuple(seqs[kind] for kind in KINDS if kind in seqs)
 
 
-def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) -> Placement:
+class Choice(NamedTuple):
+    """A placement, and why it is the one, for the person."""
+
+    placement: Placement
+    why: str
+
+
+def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) -> Choice:
     """What `auto` is on a provider (ORD-9): rows that come and go where what stands before them is
     read from the cache all the same; rows that stay where a row taken out would cost the prefix or
     void the reasoning bound to it; and those only at a run's start where a template rewrites
@@ -65,10 +72,14 @@ def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) ->
     by explicit ones.
     """
     if provider == "ollama":
-        return "run_start"
+        return Choice("run_start", "chat templates drop earlier thinking at each row that comes")
     if provider == "openai":
-        return "each_request"
-    return "each_request" if breakpoints and not keeps_reasoning else "on_change"
+        return Choice("each_request", "what stands before rows that go is cached all the same")
+    if keeps_reasoning:
+        return Choice("on_change", "kept reasoning is bound to all before it, so no row may go")
+    if breakpoints:
+        return Choice("each_request", "the last cache mark stands before rows that go")
+    return Choice("on_change", "without cache marks, a row that goes would cost the cache")
 
 
 def tail(entries: Sequence[Entry]) -> int:

@@ -7,7 +7,7 @@ from nodwyn_tui.domain.events import Parameters
 from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.window.blocks import Withheld
 from nodwyn_tui.window.prompts import HEAD, Prompt, Sent, shared
-from nodwyn_tui.window.watch import TRIM, Watch
+from nodwyn_tui.window.watch import FRESH, TRIM, Watch
 
 FIRST = "first"
 TEMPLATE = "template"
@@ -67,6 +67,15 @@ class Prediction:
     pieces: int = 0
     rewritten: Rewritten | None = None
     counted: bool = False
+
+    @property
+    def least(self) -> int:
+        """What the server must count of the prompt at least, 0 where nothing tells: all of the one
+        before; where rows of it went again, what stands before them, which is taken from bytes.
+        """
+        if not self.counted or self.cached is None or self.ended_by not in (None, FRESH):
+            return 0
+        return self.cached if self.ended_by is None else int(self.cached / COUNTED_OFF)
 
 
 def predict(earlier: Sequence[Sent], new: New, watch: Watch, cache: Cache) -> Prediction:

@@ -34,13 +34,20 @@ class Rig:
         self._news = asyncio.Event()
 
     def configure(self, server: FakeServer, *others: FakeServer, **model: Any) -> None:
-        """Models `m`, `m2`, … on the servers; `model` holds fields of every entry."""
+        """Models `m`, `m2`, … on the servers; `model` holds fields of every entry. No fresh context
+        is sent but where a test is about it, and sets `fresh`.
+        """
         value: dict[str, Any] = {"model": "m", "servers": {}, "models": {}}
         for number, each in enumerate((server, *others), 1):
             name = "m" if number == 1 else f"m{number}"
             where = {"provider": each.provider, "base_url": each.base_url}
             value["servers"][f"fake{number}"] = where
-            value["models"][name] = {"server": f"fake{number}", "model": each.model, **model}
+            value["models"][name] = {
+                "server": f"fake{number}",
+                "model": each.model,
+                "fresh": "off",
+                **model,
+            }
         (self.home / "config.toml").write_bytes(tomli_w.dumps(value).encode())
 
     async def open(self, **fields: Any) -> up.Opened:

@@ -86,6 +86,18 @@ async def test_prompt_that_lost_more_than_its_thinking_was_cut(rig: Rig) -> None
     assert notes(rig) == ["cut"]
 
 
+async def test_prompt_with_rows_that_go_is_known_to_be_cut_too(rig: Rig) -> None:
+    """PRV-7: what stands before them is still there; a row that is short is none."""
+    script = [*thoughtful(1), say("bye"), say("cut", usage={"prompt_tokens": 300})]
+    with ChatServer(script, context=32_768) as server:
+        rig.configure(server, fresh="each_request")
+        await rig.open()
+        await ask_runs(rig, 2)
+        assert notes(rig) == []
+        await ask_runs(rig, 1)
+    assert notes(rig) == ["cut"]
+
+
 async def test_expiry_is_likely_once_the_model_is_no_longer_kept(rig: Rig) -> None:
     """ENG-28: Ollama lets go of the prompt with the model, after its `keep_alive`."""
     with OllamaServer([say("one"), say("two")]) as server:

@@ -113,15 +113,15 @@ async def test_all_four_protocols_read_the_history_with_fresh_context_in_play(
         assert (done.returncode, done.stdout) == (0, "Done.\n"), done.stderr
     assert server.violations == []
     requests = rig.of(ev.LlmRequest)
-    share = share_of(rig, server, cache.readable)
-    print(f"\n{placement}: {share.row(name)}")  # noqa: T201 - `pytest -s` gives a table
-    assert share.requests == 8
+    assert len(server.reads) == 8
     own = {row.seq for row in rig.of(ev.FreshContext) if row.placement == "each_request"}
     assert all(own.issuperset(request.fresh) for request in requests)
     assert all(bool(request.fresh) == (placement == "each_request") for request in requests)
     last = json.dumps(server.bodies[-1].body)
     assert "[runtime as of here" in last
     assert "three comes after two" in last
-    if placement != "each_request":
+    if placement != "each_request" or server.provider == "openai":
+        share = share_of(rig, server, cache.readable)
+        print(f"\n{placement}: {share.row(name)}")  # noqa: T201 - `pytest -s` gives a table
         assert share.cached == share.perfect
-        assert share.foretold == share.requests - 1
+        assert placement == "each_request" or share.foretold == share.requests - 1

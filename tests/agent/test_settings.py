@@ -74,6 +74,24 @@ async def test_each_row_says_what_counts_and_where_it_is_from(settings: Settings
     )
 
 
+async def test_where_fresh_context_stands_is_told_with_its_reason(settings: Settings) -> None:
+    """ORD-9: what `auto` is for this model, by its protocol and its own settings."""
+    shown = await settings.show()
+    about = row(shown, "models", "here", "fresh").help
+    assert about.startswith("auto is each_request here: what stands before rows that go is cached")
+    there = row(shown, "models", "there", "fresh")
+    assert there.value == "auto"
+    assert there.help.startswith("auto is on_change here: kept reasoning is bound to all before it")
+    without = (
+        changed("models", "there", "keep_reasoning", to="false"),
+        changed("models", "there", "cache_control", to="ephemeral"),
+    )
+    shown = await settings.show(*without)
+    about = row(shown, "models", "there", "fresh").help
+    assert about.startswith("auto is each_request here: the last cache mark stands before")
+    assert not row(shown, "window", "fresh").help.startswith("auto is")
+
+
 async def test_a_setting_that_has_no_effect_says_why(settings: Settings) -> None:
     """TUI-5: only what applies to the model's provider is enabled."""
     shown = await settings.show()

@@ -32,10 +32,11 @@ def workspace(tmp_path: Path) -> Path:
 
 
 def configure(home: Path, server: FakeServer, **model: Any) -> None:
+    """A model on the server; no fresh context is sent unless `fresh` says so."""
     value = {
         "model": "m",
         "servers": {"fake": {"provider": server.provider, "base_url": server.base_url}},
-        "models": {"m": {"server": "fake", "model": "test-model", **model}},
+        "models": {"m": {"server": "fake", "model": "test-model", "fresh": "off", **model}},
     }
     (home / "config.toml").write_bytes(tomli_w.dumps(value).encode())
 

@@ -11,6 +11,7 @@ from pydantic import ConfigDict, TypeAdapter
 
 from tests.fakes.images import url_problems
 from tests.fakes.pairing import order_problems, pairing_problems
+from tests.fakes.prefix_cache import without_marks
 from tests.fakes.sdk_types import type_problems
 
 Flavour = Literal["compatible", "openai", "cerebras", "deepseek", "vllm", "llamacpp", "alternating"]
@@ -24,7 +25,10 @@ _EXTENSIONS: Mapping[Flavour, frozenset[str]] = {
     "llamacpp": frozenset({"chat_template_kwargs", "cache_control", "cache_prompt", "id_slot"}),
     "alternating": frozenset({"chat_template_kwargs", "cache_control"}),
 }
-"""Request fields besides the protocol's own that each kind of server takes."""
+"""Request fields besides the protocol's own that each kind of server takes; those that take
+`cache_control` take it on texts of content, too.
+"""
+MOST_MARKS = 4
 
 _HISTORY_THINKING: Mapping[Flavour, frozenset[str]] = {
     "compatible": frozenset({"reasoning_content", "reasoning", "reasoning_details"}),
@@ -50,6 +54,8 @@ _EFFORTS: Mapping[Flavour, frozenset[str]] = {
     "cerebras": frozenset({"none", "low", "medium", "high"}),
     "deepseek": frozenset({"low", "medium", "high", "xhigh", "max"}),
 }
+
+_TTLS = ("5m", "1h")
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
@@ -109,7 +115,25 @@ def _type_problems(body: Mapping[str, Any], flavour: Flavour) -> Iterator[str]:
         else message
         for message in body.get("messages") or []
     ]
+    if "cache_control" in _EXTENSIONS[flavour]:
+        yield from _mark_problems(plain["messages"], int("cache_control" in body))
+        plain["messages"] = [without_marks(message) for message in plain["messages"]]
     yield from type_problems(_adapter(), plain)
+
+
+def _mark_problems(messages: Sequence[Any], asks: int) -> Iterator[str]:
+    """What a router that passes marks on refuses of them, beside the request's own `asks`."""
+    contents = (m.get("content") for m in messages if isinstance(m, Mapping))
+    parts = [part for content in contents if isinstance(content, list) for part in content]
+    marked = [part for part in parts if "cache_control" in part]
+    if len(marked) + asks > MOST_MARKS:
+        yield f"cache_control: {len(marked)} parts bear it, {MOST_MARKS - asks} may"
+    for part in marked:
+        if part.get("type") != "text":
+            yield f"cache_control: a part of type {part.get('type')} bears none"
+        ask = part["cache_control"]
+        if ask not in ({"type": "ephemeral"}, *({"type": "ephemeral", "ttl": t} for t in _TTLS)):
+            yield f"cache_control: {ask!r}"
 
 
 @functools.cache

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from tests.fakes.chat_rules import Flavour, chat_problems
+from tests.fakes.marked_chat import MarkedChat
 from tests.fakes.prefix_cache import BYTES_A_TOKEN, CacheKind, PrefixCache, overflow
 from tests.fakes.script import Item, Say, Script, ScriptedCall
 from tests.fakes.server import FakeServer, Received, pieces
@@ -29,7 +30,7 @@ class ChatServer(FakeServer):
         *,
         model: str = "test-model",
         flavour: Flavour = "compatible",
-        cache: CacheKind = "slot",
+        cache: CacheKind | Literal["marks"] = "slot",
         context: int = 32_768,
         key: str = "",
         props: bool = False,
@@ -40,7 +41,7 @@ class ChatServer(FakeServer):
     ) -> None:
         super().__init__(script, repeat=repeat, host=host)
         self.model, self.flavour, self.context, self.key = model, flavour, context, key
-        self.cache = PrefixCache(cache, forgetful=forgetful)
+        self.cache = MarkedChat() if cache == "marks" else PrefixCache(cache, forgetful=forgetful)
         self._props, self._entry = props, entry
 
     @property
@@ -123,7 +124,14 @@ class ChatServer(FakeServer):
             "prompt_tokens": self.here.counted.prompt,
             "completion_tokens": output,
             "total_tokens": self.here.counted.prompt + output,
-            "prompt_tokens_details": {"cached_tokens": self.here.counted.cached},
+            "prompt_tokens_details": {
+                "cached_tokens": self.here.counted.cached,
+                **(
+                    {"cache_write_tokens": written}
+                    if (written := self.here.counted.written)
+                    else {}
+                ),
+            },
         }
 
     def _unauthorised(self, request: Received) -> tuple[int, Any] | None:

@@ -15,10 +15,13 @@ THINKING = ("thinking", "reasoning", "reasoning_content")
 
 @dataclass(frozen=True)
 class Counted:
-    """Tokens of a prompt, and how many of them came from the cache."""
+    """Tokens of a prompt, how many of them came from the cache, and how many were written there at
+    a price.
+    """
 
     prompt: int
     cached: int
+    written: int = 0
 
 
 class PrefixCache:
@@ -79,8 +82,17 @@ def overflow(tokens: int, limit: int) -> dict[str, Any]:
 def prompt_bytes(body: Mapping[str, Any]) -> bytes:
     """The prompt in the order that servers render it: tools, then message after message."""
     messages: Sequence[Any] = body.get("messages") or []
-    pieces = [body.get("tools") or [], *counted(messages)]
+    pieces = [body.get("tools") or [], *counted([without_marks(each) for each in messages])]
     return b"\n".join(json.dumps(piece, sort_keys=True).encode() for piece in pieces)
+
+
+def without_marks(message: Any) -> Any:
+    """A message as the model reads it: its parts without cache marks."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    if not isinstance(content, list):
+        return message
+    parts = [{name: part[name] for name in part if name != "cache_control"} for part in content]
+    return {**message, "content": parts}
 
 
 def without_thinking(body: Mapping[str, Any]) -> Mapping[str, Any]:

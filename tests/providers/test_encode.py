@@ -342,6 +342,51 @@ def test_the_top_level_cache_ask(ask: str | None, sent: object) -> None:
     assert "cache_control" not in chat(conversation(), cache_control=ask, dialect="cerebras").body
 
 
+def marks(wire: WireRequest) -> list[int]:
+    """The places of messages that bear a cache mark."""
+    sent = messages(wire)
+    return [n for n, m in enumerate(sent) if "cache_control" in json.dumps(m["content"])]
+
+
+def test_marks_stand_before_rows_that_go() -> None:
+    """ORD-6: at the end of Region A, where the former request ended, and before fresh rows; what a
+    request says is the same with them and without.
+    """
+    rows = (*conversation().messages[:4], user("[runtime] now"), user("And?"))
+    sent = chat(request(*rows), cache_control="1h", history=4)
+    assert "cache_control" not in sent.body
+    assert marks(sent) == [0, 1, 4]
+    assert messages(sent)[4]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    plain = messages(chat(request(*rows)))
+    for marked, bare in zip(messages(sent), plain, strict=True):
+        texts = [part["text"] for part in marked["content"] or []]
+        assert "".join(texts) == (bare["content"] or "")
+        assert {**marked, "content": 0} == {**bare, "content": 0}
+    assert problems(request(*rows), cache_control="1h", history=4) == []
+    assert marks(chat(request(*rows), cache_control="1h", history=4, dialect="cerebras")) == []
+
+
+def test_marks_and_the_requests_own_ask_where_all_stays() -> None:
+    """ORD-6, PRV-3: a server that reads the ask alone is served too; together they are four."""
+    many = [Call(f"c{n}", "fs-read", "{}") for n in range(25)]
+    rows = (user("hi"), reply("I look.", "", *many), *(result(call, "x") for call in many))
+    asked = chat(request(*rows), cache_control="ephemeral")
+    assert asked.body["cache_control"] == {"type": "ephemeral"}
+    assert marks(asked) == [0, 1, 27]
+    assert problems(request(*rows), cache_control="ephemeral") == []
+    goes = (*rows, user("[runtime] now"))
+    assert marks(chat(request(*goes), cache_control="ephemeral", history=27)) == [0, 1, 2, 27]
+    assert problems(request(*goes), cache_control="ephemeral", history=27) == []
+
+
+def test_a_first_request_with_rows_that_go_is_marked_behind_its_system_prompt() -> None:
+    """ORD-6: there is no history yet; a window that begins with a reply counts from there."""
+    first = request(user("[runtime] now"), user("hi"))
+    assert marks(chat(first, cache_control="ephemeral", history=0)) == [0]
+    opened = request(reply("So far."), user("[runtime] now"), user("And?"))
+    assert marks(chat(opened, cache_control="ephemeral", history=1)) == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("more", "sent"),
     [

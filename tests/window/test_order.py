@@ -8,7 +8,7 @@ import pytest
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Block, Call
 from nodwyn_tui.window.build import Shape, Window, build
-from nodwyn_tui.window.order import Freshness, FreshRow, Placement
+from nodwyn_tui.window.order import Freshness, FreshRow, Placement, placement_for
 from nodwyn_tui.window.replay import replay
 from nodwyn_tui.window.rolling import Rolling
 from nodwyn_tui.window.sequence import EACH_REQUEST
@@ -223,3 +223,27 @@ def test_a_trim_counts_fresh_rows_and_takes_only_what_is_out_of_date() -> None:
     window = own.ask()
     assert window.newly
     assert build(own.events[:-1], own.recipe).newly == ()
+
+
+@pytest.mark.parametrize(
+    ("provider", "breakpoints", "keeps", "placement"),
+    [
+        ("ollama", False, False, "run_start"),
+        ("openai", False, False, "each_request"),
+        ("openai", True, False, "each_request"),
+        ("responses", False, False, "on_change"),
+        ("responses", False, True, "on_change"),
+        ("responses", True, True, "on_change"),
+        ("responses", True, False, "each_request"),
+        ("anthropic", True, True, "on_change"),
+        ("anthropic", True, False, "each_request"),
+        ("anthropic", False, False, "on_change"),
+    ],
+)
+def test_auto_goes_by_what_cache_and_reasoning_allow(
+    provider: str, breakpoints: bool, keeps: bool, placement: Placement
+) -> None:
+    """ORD-9: and says why in a few words."""
+    choice = placement_for(provider, breakpoints=breakpoints, keeps_reasoning=keeps)
+    assert choice.placement == placement
+    assert 10 < len(choice.why) < 80

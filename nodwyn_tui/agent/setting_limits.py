@@ -41,8 +41,8 @@ class ServedBy:
     @classmethod
     def all_of(cls, settings: Settings) -> "ServedBy":
         """What holds for all models together: the strategies in use."""
-        own = (entry.strategy for entry in settings.models.values())
-        return cls(strategies=frozenset({settings.window.strategy, *filter(None, own)}))
+        own = {entry.strategy for entry in settings.models.values() if entry.strategy}
+        return cls(strategies=frozenset({settings.window.strategy} | own))
 
 
 NOBODY = ServedBy()

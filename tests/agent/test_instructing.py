@@ -385,6 +385,9 @@ def unsafe(kind: str, path: Path, outside: Path) -> None:
             path.mkdir()
         case "binary":
             path.write_bytes(b"a\0b")
+        case "shut":
+            path.write_text("private")
+            path.chmod(0)
 
 
 @pytest.mark.parametrize(
@@ -396,6 +399,11 @@ def unsafe(kind: str, path: Path, outside: Path) -> None:
         ("pipe", "it is no file"),
         ("folder", "it is no file"),
         ("binary", "it is no text"),
+        pytest.param(
+            "shut",
+            "the system does not permit it (permission denied)",
+            marks=pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything"),
+        ),
     ],
 )
 async def test_what_cannot_be_read_is_told_the_person_once(

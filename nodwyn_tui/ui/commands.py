@@ -48,7 +48,7 @@ COMMANDS = (
     SlashCommand("mode", "what may be done unasked: plan, ask, edits or auto", "MODE", needed=True),
     SlashCommand("settings", "models, servers, keys, limits, looks: all of config.toml"),
     SlashCommand("keys", "change what is bound to which key"),
-    SlashCommand("memory", "what is remembered between sessions, and where", "[FILE]"),
+    SlashCommand("memory", "what is remembered, and what the last request had of it", "[FILE]"),
     SlashCommand("skills", "take up a skill, or put one away that is in use", "[NAME]"),
     SlashCommand("continue", "go on after a stop, an error or a limit"),
     SlashCommand("clear", "a new window: nothing before it is sent again"),

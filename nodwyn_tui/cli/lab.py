@@ -12,6 +12,7 @@ from pathlib import Path
 
 from nodwyn_tui.cli import output
 from nodwyn_tui.cli.stored import find_log
+from nodwyn_tui.domain.words import STRATEGIES
 from nodwyn_tui.errors import NodwynError, UsageError
 from nodwyn_tui.lab import running
 from nodwyn_tui.lab.cache_models import CACHE_MODELS
@@ -68,7 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("path", nargs="+", metavar="PATH", help="a log, a session's folder or id, a folder of logs")
     add("--recipe", metavar="N", help="recipe versions: 16, or 1,16,20, or 1..20")
-    add("--strategy", metavar="S", help="when a window fills: trim, compact, or as recorded")
+    add("--strategy", metavar="S", help="when a window fills: " + ", ".join(STRATEGIES))
     add("--high", metavar="N", help="the high mark, in tokens")
     add("--low", metavar="N", help="the low mark, in tokens")
     add("--cap", metavar="N", help="the cap of a result, in tokens")

@@ -1,4 +1,5 @@
-"""Compactions in a re-fold: the recorded ones taken out, and the note that one is assumed to have.
+"""Compactions in a re-fold: the recorded ones taken out, and a session that compacts where it would
+trim, from the note that it is assumed to get.
 
 What note a model would have written nobody knows: its size is assumed, as that of the session's own
 notes, else as `ASSUMED_NOTE`. What it says is of no matter to a prompt's size.
@@ -23,9 +24,15 @@ from nodwyn_tui.domain.events import (
     WindowRewind,
 )
 from nodwyn_tui.domain.parts import Call, Text
+from nodwyn_tui.lab.policies import LabPolicy
+from nodwyn_tui.lab.sessions import AnyEvent, Refolded, Session
+from nodwyn_tui.window import handover
+from nodwyn_tui.window.build import ENDLESS, UNTRIMMED, Shape
 from nodwyn_tui.window.carrying import ASK, TASK
-from nodwyn_tui.window.entries import BYTES_PER_TOKEN
-from nodwyn_tui.window.handover import KIND
+from nodwyn_tui.window.contexts import CONVERSATION
+from nodwyn_tui.window.entries import BYTES_PER_TOKEN, size
+from nodwyn_tui.window.handover import KIND, Handover
+from nodwyn_tui.window.own_note import own_handover
 from nodwyn_tui.window.rows import HANDOVER
 
 ASSUMED_NOTE = 1_500
@@ -42,9 +49,69 @@ def assumed_note(events: Sequence[Event]) -> str:
         for event in events
         if isinstance(event, LlmResponse) and event.req in asked
     )
-    sizes = [len(text.encode()) for text in texts if text.strip()]
-    size = round(median(sizes)) if sizes else ASSUMED_NOTE * BYTES_PER_TOKEN
-    return (FILLER * (size // len(FILLER) + 1))[:size]
+    return filler([text for text in texts if text.strip()])
+
+
+def filler(texts: Sequence[str]) -> str:
+    """A text that says nothing, as long as the median of others."""
+    sizes = [len(text.encode()) for text in texts]
+    length = round(median(sizes)) if sizes else ASSUMED_NOTE * BYTES_PER_TOKEN
+    return (FILLER * (length // len(FILLER) + 1))[:length]
+
+
+class Compacting(Session):
+    """A session that asks for a note where it would trim; `note` is what it is assumed to get."""
+
+    def __init__(self, policy: LabPolicy, note: str) -> None:
+        super().__init__(policy)
+        self._note = note
+        self._not_before = 0
+        """Tokens that the window must have for the next compaction."""
+
+    def before(self, recorded: LlmRequest) -> Iterator[Refolded]:
+        """The request for a handover note, if the policy compacts here: where the window crosses
+        its high mark. The conversation goes on from the note then.
+        """
+        recipe, rolling = self._recipe, self._conversation
+        if recipe is None or recorded.ctx != CONVERSATION:
+            return
+        before = rolling.window(recipe, UNTRIMMED).estimate
+        forced = self._shape(recorded).high_water or ENDLESS
+        if before <= min(recipe.window.high_water, forced) or before < self._not_before:
+            return
+        if not any(entry.kind == "assistant" for entry in rolling.window(recipe).entries):
+            return
+        carried = self._carrying.now
+        shape = Shape(high_water=recipe.window.ceiling)
+        asked = rolling.window(recipe, shape, handover.request(recipe, carried))
+        fits = asked.estimate <= recipe.window.ceiling
+        made = Handover(self._note, source=recorded.seq)
+        if not fits:
+            made = own_handover(rolling.window(recipe), recipe, carried)
+        # Just before the request, whose own seq they bear: there is no other between them.
+        for row in handover.batch(
+            made, carried, recipe, ctx=recorded.seq, parent=rolling.place.ctx
+        ):
+            self._add(replace(row, seq=recorded.seq))
+        marks = recipe.window
+        after = rolling.window(recipe).estimate
+        self._not_before = after + (marks.high_water - marks.low_water) // 2
+        if fits:  # else it is the program's own note, and nothing is asked
+            request = replace(recorded, purpose="handover")
+            assumed = size(self._note.encode())
+            yield Refolded(request=request, window=asked, left=(), assumed=assumed)
+
+    def _placed(self, event: AnyEvent) -> AnyEvent:
+        """In the latest compaction's context. A rewind ends behind the handover note: what lies
+        before it could not have been taken back.
+        """
+        place = self._conversation.place
+        if event.ctx != CONVERSATION or not place.ctx:
+            return event
+        placed = replace(event, ctx=place.ctx)
+        if isinstance(placed, WindowRewind):
+            return replace(placed, to=max(placed.to, place.since + 1))
+        return placed
 
 
 def without_compactions(events: Sequence[Event]) -> Iterator[Event]:

@@ -11,8 +11,9 @@ from nodwyn_tui.errors import UsageError
 from nodwyn_tui.lab.cache_models import CACHE_MODELS, Read
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.lab.prompts import Prompts
-from nodwyn_tui.lab.replays import Left, Refolded, answered, refold, scales
+from nodwyn_tui.lab.replays import answered, refold, scales
 from nodwyn_tui.lab.rows import Row
+from nodwyn_tui.lab.sessions import Left, Refolded
 from nodwyn_tui.window.entries import message_tokens
 
 MILLION = 1_000_000

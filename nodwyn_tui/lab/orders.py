@@ -8,8 +8,17 @@ did since.
 
 from collections.abc import Sequence
 
-from nodwyn_tui.domain.events import Event, FreshContext, LlmRequest, UserMessage
-from nodwyn_tui.window import tape
+from nodwyn_tui.domain.events import (
+    Event,
+    FreshContext,
+    LlmRequest,
+    SessionRecipe,
+    SessionResume,
+    SessionStart,
+    UserMessage,
+    WindowReset,
+)
+from nodwyn_tui.window import rows, tape
 from nodwyn_tui.window.build import Window, with_fresh
 from nodwyn_tui.window.order import (
     KINDS,
@@ -29,10 +38,12 @@ ORDERS = (*PLACEMENTS, AUTO, BEFORE_RUN)
 
 
 class Orders:
-    """One session's fresh context, as a policy places it."""
+    """One session's fresh context, as a policy places it, or as recorded where it has no order."""
 
-    def __init__(self, order: str) -> None:
+    def __init__(self, order: str | None) -> None:
         self._order = order
+        self._own: Placement = "off"
+        """What the recipe has."""
         self._recorded: dict[int, FreshContext] = {}
         self._stay: dict[str, FreshContext] = {}
         self._made = Freshness()
@@ -50,6 +61,8 @@ class Orders:
                 return False
             case UserMessage() if event.starts_run:
                 self._starts, self._run_from = True, event.seq
+            case SessionStart() | SessionResume() | SessionRecipe():
+                self._own = _known(event.recipe.fresh)
             case _:
                 pass
         return True
@@ -57,16 +70,29 @@ class Orders:
     def feed(self, event: Event) -> None:
         """The next event of the policy's own log."""
         self._made.feed(event)
-        if isinstance(event, FreshContext):
-            self._rows[event.seq] = event
+        match event:
+            case FreshContext():
+                self._rows[event.seq] = event
+            case WindowReset():
+                self._starts = True
+            case _:
+                pass
 
     def due(self, request: LlmRequest) -> Due:
         """The rows that a request needs now."""
-        placement = self._placement(request)
-        now = [_row(event) for event in self._now(request)]
-        due = self._made.due(now, placement, run_starts=self._starts)
+        due = self._due(request)
         self._starts = False
         return due
+
+    def tokens(self, request: LlmRequest) -> int:
+        """What a request shows of it that does not stand in the window yet, in tokens."""
+        due = self._due(request)
+        again = [self._made.known[seq] for seq in due.again.values()]
+        return sum(rows.fresh(event).tokens for event in (*due.record, *again))
+
+    def _due(self, request: LlmRequest) -> Due:
+        now = [_row(event) for event in self._now(request)]
+        return self._made.due(now, self._placement(request), run_starts=self._starts)
 
     def placed(self, window: Window, own: Sequence[int]) -> Window:
         """The window with its rows where the policy has them."""
@@ -81,6 +107,8 @@ class Orders:
 
     def _placement(self, request: LlmRequest) -> Placement:
         match self._order:
+            case None:
+                return self._own
             case "auto":
                 parameters = request.parameters
                 return placement_for(
@@ -91,13 +119,17 @@ class Orders:
             case "before_run":
                 return "each_request"
             case order:
-                return next(each for each in PLACEMENTS if each == order)
+                return _known(order)
 
     def _now(self, request: LlmRequest) -> list[FreshContext]:
         """What the kinds said when a request went out."""
         named = [self._recorded[seq] for seq in request.fresh if seq in self._recorded]
         now = {**self._stay, **{event.kind: event for event in named}}
         return [now[kind] for kind in KINDS if kind in now]
+
+
+def _known(order: str) -> Placement:
+    return next((each for each in PLACEMENTS if each == order), "off")
 
 
 def _row(event: FreshContext) -> FreshRow:

@@ -1,6 +1,6 @@
 """What a re-fold changes of what was recorded (ENG-30). A value that is not set stays as recorded.
 
-What this build cannot carry out is refused by name: no policy is folded as another one.
+What cannot be carried out is refused by name: no policy is folded as another one.
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,6 @@ from nodwyn_tui.window.policy import ADDED, policy_for
 from nodwyn_tui.window.sizes import Wanted, limits
 
 RECORDED = "recorded"
-
-FOLDED: tuple[Strategy, ...] = ("trim", "compact")
-"""Those that a re-fold can carry out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,18 +46,31 @@ class LabPolicy:
         return ",".join(pieces) or RECORDED
 
     def check(self) -> None:
-        """Raises `UsageError` for what this build cannot carry out."""
+        """Raises `UsageError` for what cannot be carried out."""
         if self.recipe is not None:
             try:
                 policy_for(self.recipe)
             except ReplayError as error:
                 raise UsageError(str(error)) from error
-        _built("strategy", self.strategy, STRATEGIES, FOLDED)
-        _built("order", self.order, ORDERS, ORDERS)
+        _known("strategy", self.strategy, STRATEGIES)
+        _known("order", self.order, ORDERS)
+        if self.strategy == "rollover":
+            self._check_rollover()
         if self.high is not None and self.low is not None and self.low >= self.high:
             raise UsageError(
                 f"the low mark ({self.low:,}) must be below the high one ({self.high:,})"
             )
+
+    def _check_rollover(self) -> None:
+        """A window that is left for another is neither trimmed nor folded (ROL-6)."""
+        marks = {"high": self.high, "low": self.low, "folds": self.folds or None}
+        if given := [name for name, value in marks.items() if value is not None]:
+            raise UsageError(
+                f"under the strategy 'rollover' --{given[0]} changes nothing: windows are left at"
+                " shares of the ceiling, and none is trimmed or folded"
+            )
+        if self.recipe is not None and not policy_for(self.recipe).resets:
+            raise UsageError(f"recipe version {self.recipe} knows no windows that begin anew")
 
     def recipe_for(self, recorded: Recipe) -> Recipe:
         """The recipe that stands in place of a recorded one."""
@@ -76,20 +86,25 @@ class LabPolicy:
 
     def _window(self, recorded: Recipe) -> WindowLimits:
         """Marks by the product's own rule (ENG-18): over the ceiling they shrink to its formula,
-        and a low mark that is not set follows the high one.
+        and a low mark that is not set follows the high one. Where windows are left for others, the
+        ceiling is the high mark.
         """
         window = recorded.window
         if self.cap is not None:
             window = replace(window, max_result_tokens=self.cap)
-        if self.high is None and self.low is None:
+        rolled = recorded.strategy == "rollover"
+        if (self.strategy or recorded.strategy) == "rollover":
+            return replace(window, high_water=window.ceiling)
+        if self.high is None and self.low is None and not rolled:
             return window
         low = window.low_water if self.high is None else None
+        high = None if rolled else window.high_water
         made = limits(
             recorded.num_ctx,
             fixed_tokens(recorded.system, recorded.tools),
             Wanted(
                 max_output=recorded.window.output_reserve,
-                high_water=window.high_water if self.high is None else self.high,
+                high_water=high if self.high is None else self.high,
                 low_water=low if self.low is None else self.low,
             ),
             None,
@@ -126,11 +141,6 @@ def _between(first: int, last: int) -> list[int]:
     return known
 
 
-def _built(what: str, value: str | None, known: Sequence[str], built: Sequence[str]) -> None:
-    if value is None or value in built:
-        return
-    if value in known:
-        raise UsageError(
-            f"the lab of this version cannot fold {what} {value!r} yet (it can: {', '.join(built)})"
-        )
-    raise UsageError(f"there is no {what} {value!r}; there are: {', '.join(known)}")
+def _known(what: str, value: str | None, known: Sequence[str]) -> None:
+    if value is not None and value not in known:
+        raise UsageError(f"there is no {what} {value!r}; there are: {', '.join(known)}")

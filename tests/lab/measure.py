@@ -9,9 +9,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from nodwyn_tui.domain.words import STRATEGIES
 from nodwyn_tui.lab.cache_models import CACHE_MODELS
 from nodwyn_tui.lab.measures import Prices
-from nodwyn_tui.lab.policies import FOLDED, LabPolicy
+from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.lab.report import Findings, gather
 from nodwyn_tui.lab.running import Job, processes, run, split
 from nodwyn_tui.window.policy import ADDED
@@ -29,7 +30,7 @@ def recipes() -> str:
 
 def strategies() -> str:
     """What happens when the window fills, over the same session."""
-    return table("strategy", {name: LabPolicy(strategy=name) for name in FOLDED})
+    return table("strategy", {name: LabPolicy(strategy=name) for name in STRATEGIES})
 
 
 def table(what: str, policies: Mapping[str, LabPolicy]) -> str:

@@ -54,7 +54,8 @@ def test_table_and_bars_of_one_log() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--strategy", "rollover"), "cannot fold strategy 'rollover' yet"),
+        (("--strategy", "rollover", "--high", "9"), "under the strategy 'rollover' --high changes"),
+        (("--strategy", "guess"), "there is no strategy 'guess'; there are: trim"),
         (("--order", "middle"), "there is no order 'middle'; there are: each_request"),
         (("--recipe", "5"), "recipe version 5 is not documented"),
         (("--high", "many"), "--high takes whole numbers of tokens"),

@@ -38,7 +38,10 @@ def test_other_words_are_no_recipe(words: str) -> None:
     ("policy", "words"),
     [
         (LabPolicy(recipe=3), "recipe version 3 is not documented"),
-        (LabPolicy(strategy="rollover"), "cannot fold strategy 'rollover' yet"),
+        (LabPolicy(strategy="rollover", high=9), "'rollover' --high changes nothing"),
+        (LabPolicy(strategy="rollover", low=9), "'rollover' --low changes nothing"),
+        (LabPolicy(strategy="rollover", folds=True), "'rollover' --folds changes nothing"),
+        (LabPolicy(strategy="rollover", recipe=16), "16 knows no windows that begin anew"),
         (LabPolicy(strategy="guess"), "there is no strategy 'guess'; there are: trim"),
         (LabPolicy(order="middle"), "there is no order 'middle'; there are: each_request"),
         (LabPolicy(high=5, low=5), r"low mark \(5\) must be below the high one \(5\)"),
@@ -53,6 +56,7 @@ def test_what_cannot_be_folded_is_refused_by_name(policy: LabPolicy, words: str)
 def test_what_can_be_folded_passes() -> None:
     LabPolicy(recipe=20, strategy="trim", order="off", high=9, low=8).check()
     LabPolicy(strategy="compact").check()
+    LabPolicy(strategy="rollover", cap=900, folds=False, order="off").check()
 
 
 def test_nothing_set_changes_nothing() -> None:
@@ -77,6 +81,17 @@ def test_marks_over_the_ceiling_follow_the_formula() -> None:
     """ENG-18: as they would in a session."""
     made = LabPolicy(high=90_000).recipe_for(recipe()).window
     assert made.high_water == 2_250
+
+
+def test_a_window_that_is_left_has_its_ceiling_for_a_high_mark() -> None:
+    """ROL-6; as trimmed, one that was left has the formula's (ENG-18)."""
+    rolled = LabPolicy(strategy="rollover").recipe_for(recipe())
+    assert (rolled.window.high_water, rolled.window.low_water) == (3_000, 1_000)
+    assert LabPolicy(high=900).recipe_for(rolled).window.high_water == 3_000
+    for strategy in ("trim", "compact"):
+        back = LabPolicy(strategy=strategy).recipe_for(rolled)
+        assert (back.window.high_water, back.window.low_water) == (2_250, 1_000)
+    assert LabPolicy(strategy="trim", high=1_800).recipe_for(rolled).window.high_water == 1_800
 
 
 def test_version_and_cap_are_set() -> None:

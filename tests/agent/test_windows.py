@@ -12,7 +12,6 @@ from tests.fakes.chat_server import ChatServer
 from tests.fakes.recall import MOST_CALLS, found_again
 from tests.fakes.stocktaking import STOCK, Model, Task
 
-
 CONTEXT = 16_384
 REPLY = CONTEXT // 4
 TASK = Task(registers=14, runs=3, size=3_600, log=6_000)

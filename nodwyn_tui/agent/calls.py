@@ -21,6 +21,9 @@ from nodwyn_tui.tools.registry import parse_arguments
 
 STOPPED = f"{INTERRUPTED} by the person; it may have run in part"
 NEVER_RAN = f"{INTERRUPTED} by the person before it ran"
+UNRECORDED = (
+    "not run: the disk takes no more of the session's log, so that nothing would tell of it"
+)
 LOST = (
     f"{INTERRUPTED}: the program ended before a result was recorded; the call may have run in part."
     " Look before you run it again."
@@ -43,18 +46,30 @@ class CallRunner:
         """Runs the calls in order; neighbours that only read run side by side (AGT-2).
 
         `cut_at` is the reply cap in tokens if the reply was cut there. Raises `BlockedError` where
-        a call needs a person and none is there; each call has its result then, too.
+        a call needs a person and none is there, `StoreError` where the disk does not take the
+        calls; each call has its result then, too.
         """
         blocked: list[str] = []
+        unrun = UNRECORDED
         try:
+            self._see_recorded()
+            unrun = NEVER_RAN
             for group in self._groups(calls):
                 async with asyncio.TaskGroup() as tasks:
                     for call in group:
                         tasks.create_task(self._answer(call, cut_at, blocked))
         finally:
-            self.close_open(NEVER_RAN)
+            self.close_open(unrun)
         if blocked:
             raise BlockedError(self._needed(blocked))
+
+    def _see_recorded(self) -> None:
+        """Raises `StoreError` while lines wait for the disk, the calls' perhaps: after a crash
+        nobody would know that they ran, and the model would make them again (ENG-3).
+        """
+        log = self._conversation.log
+        if log.unsaved and not log.flush_held():
+            raise StoreError(log.why)
 
     def _needed(self, patterns: Sequence[str]) -> str:
         """What would pass the calls that nobody was there to agree to, without their keys."""

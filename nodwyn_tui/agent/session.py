@@ -185,8 +185,7 @@ class Session:
         """Asks another model from now on; the recipe is recorded anew with its sizes (ENG-8)."""
         self._compact.let_go()
         recipe = recorded(self._conversation, target)
-        await self._parts.target.provider.aclose()
-        self._parts.target = target
+        before, self._parts.target = self._parts.target, target
         self._emit(
             up.ModelChanged(
                 model=target.ref.name,
@@ -197,6 +196,8 @@ class Session:
         )
         self._settle_images()
         self.tell_meter()
+        # Last: Esc may come here, and the one that is asked from now on is open then.
+        await before.provider.aclose()
 
     def confirm_images(self) -> None:
         """Images that wait for it may go to the host that is asked now (IMG-6)."""

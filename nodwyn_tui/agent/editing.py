@@ -79,7 +79,7 @@ class Editing:
                 for action in actions
                 if (option := self._option(thing, action, target)).freed > 0 or action != "fold"
             ),
-            why_not="" if actions else _why_not(thing),
+            why_not="" if set(actions) - {"rewrite"} else _why_not(thing),
         )
 
     def do(self, entry_id: str, action: WindowAction) -> None:
@@ -98,6 +98,17 @@ class Editing:
             raise UsageError("a line in its place would be no shorter")
         self._conversation.append(*drafts, must=True)
         self._emit(up.Notice(level="info", text=_told(action, freed)))
+
+    def rewrite(self, entry_id: str) -> None:
+        """Gives the text of a message that is not in the window back, to be sent anew (ROL-8)."""
+        thing = self._thing(entry_id)
+        message = self._conversation.event(thing.entry.seq)
+        if "rewrite" not in self._actions(thing) or not isinstance(message, ev.UserMessage):
+            raise UsageError(
+                "only a message of yours that is not in the window can be written anew"
+            )
+        images = self._give(images_behind(self._conversation.event, message.seq))
+        self._emit(up.Returned(text=message.text, why="again", images=images))
 
     def _rewind(self, entry_id: str) -> None:
         """To a message of the person, '' for the latest."""
@@ -147,6 +158,8 @@ class Editing:
     def _actions(self, thing: _Thing) -> Iterator[WindowAction]:
         """What can be done with a thing, the least first."""
         if thing.state in ("behind", "outside"):
+            if thing.entry.kind == "user":
+                yield "rewrite"
             return
         kind, gone = thing.entry.kind, thing.state in GONE
         if gone or thing.state == "folded":
@@ -204,6 +217,8 @@ class Editing:
         return ev.ResultFold(target=fold.target, text=fold.text, why=fold.why)
 
     def _option(self, thing: _Thing, action: WindowAction, target: Target) -> up.EditOption:
+        if action == "rewrite":
+            return up.EditOption(action=action, freed=0)
         before = thing.window
         after = self._conversation.window(UNTRIMMED, *self._drafts(thing, action))
         again = max(self._unread(after, target) - self._unread(before, target), 0)

@@ -240,6 +240,8 @@ class Session:
         match command:
             case commands.TakeBack():
                 self._runs.waiting.take_back()
+            case commands.EditWindow(entry_id=entry_id, action="rewrite"):
+                self._editing.rewrite(entry_id)
             case commands.PriceEdit(entry_id=entry_id) if self.running:
                 self._emit(up.EditPriced(entry_id=entry_id, options=(), why_not=BUSY))
             case _ if self.running:

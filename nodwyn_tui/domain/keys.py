@@ -114,7 +114,11 @@ KEYS = (
         "conversation",
         ("copy", "ctrl+y", "copy the entry"),
         ("drop", "delete", "take the entry out of the window, or shorten it there"),
-        ("bring_back", "ctrl+z", "bring back what was taken out last, or the entry"),
+        (
+            "bring_back",
+            "ctrl+z",
+            "bring back what was taken out last; a message not sent: write it anew",
+        ),
         ("allow", "a", "allow the call that waits"),
         ("allow_session", "s", "allow it for this session"),
         ("allow_always", "w", "allow it always"),

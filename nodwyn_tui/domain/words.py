@@ -8,7 +8,7 @@ from typing import Literal, get_args
 Mode = Literal["plan", "ask", "edits", "auto"]
 Strategy = Literal["trim", "rollover", "compact"]
 WindowAction = Literal[
-    "fold", "drop", "drop_step", "drop_exchange", "restore", "restore_exchange", "rewind"
+    "fold", "drop", "drop_step", "drop_exchange", "restore", "restore_exchange", "rewind", "rewrite"
 ]
 MemoryFile = Literal["facts", "corrections", "context-notes"]
 """What is remembered between sessions, by the name of its file."""

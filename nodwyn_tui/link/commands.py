@@ -117,7 +117,8 @@ class EditWindow(Record):
 
     A step is a reply with its calls and their results, an exchange a message of the person with all
     up to their next one. `rewind` takes a message ('' for the latest) and all behind it out; its
-    text comes back (`Returned`), files stay as they are.
+    text comes back (`Returned`), files stay as they are. `rewrite` changes nothing: the text of a
+    message that is not in the window comes back, also during a run.
     """
 
     entry_id: str

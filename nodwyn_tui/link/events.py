@@ -374,12 +374,12 @@ class CompactionEnded(Record):
 
 
 class Returned(Record):
-    """A message is the person's again, and goes back into the prompt: it was rewound, or no longer
-    waits; of one that was rejected for its length the images alone do.
+    """A message is the person's again, and goes back into the prompt: it was rewound, no longer
+    waits, or is to be written `again`; of one that was rejected for its length the images alone do.
     """
 
     text: str
-    why: Literal["rewound", "queued", "rejected"]
+    why: Literal["rewound", "queued", "rejected", "again"]
     images: tuple[Attached, ...] = ()
 
 
@@ -396,7 +396,7 @@ class EditOption(Record):
 
 
 class EditPriced(Record):
-    """What can be done with an entry now; with no options `why_not` says why nothing can."""
+    """What can be done with an entry now; `why_not` says why nothing can in the window."""
 
     entry_id: str
     options: tuple[EditOption, ...]

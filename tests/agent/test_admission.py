@@ -30,6 +30,40 @@ async def test_message_that_fits_no_more_beside_the_earlier_ones_is_not_kept(rig
         assert (await rig.ask("y" * 9_000)).text == "c"
 
 
+async def test_rejected_message_is_written_anew(rig: Rig) -> None:
+    """ROL-8: it stands where it was said, comes back into the prompt, and is in no later window."""
+    gate = threading.Event()
+    with ChatServer([say("a"), say("b", gate=gate), say("c")], context=8_000) as server:
+        rig.configure(server)
+        await rig.open()
+        assert (await rig.ask("short")).why == "done"
+        assert (await rig.ask("y" * 60_000)).why == "blocked"
+        [rejected] = [e.entry for e in rig.told(up.EntryAdded) if e.entry.title == "not sent"]
+        rig.tell(commands.PriceEdit(entry_id=rejected.id))
+        priced = await rig.until(up.EditPriced)
+        assert [option.action for option in priced.options] == ["rewrite"]
+        rig.tell(commands.Send(text="less"))
+        await rig.until(up.RequestSent)
+        rig.tell(commands.EditWindow(entry_id=rejected.id, action="rewrite"))
+        returned = await rig.until(up.Returned)  # also during a run
+        assert (returned.text, returned.why) == ("y" * 60_000, "again")
+        gate.set()
+        await rig.until(up.RunEnded)
+        rig.tell(commands.ClearWindow())
+        await rig.until(up.StatesChanged)
+        assert rig.told(up.StatesChanged)[-1].state == "behind"
+        changed = [told for told in rig.told(up.StatesChanged) if rejected.id in told.ids]
+        assert changed == [], "it stays outside, whatever becomes of the window"
+        sent = [e.entry for e in rig.told(up.EntryAdded) if e.entry.preview == "short"]
+        rig.tell(commands.EditWindow(entry_id=sent[0].id, action="rewrite"))
+        assert (await rig.until(up.Returned)).text == "short"
+        assert (await rig.ask("anew")).text == "c"
+        assert "yyy" not in str(server.bodies)
+        in_window = [e.entry for e in rig.told(up.EntryAdded) if e.entry.preview == "anew"]
+        rig.tell(commands.EditWindow(entry_id=in_window[0].id, action="rewrite"))
+        assert "not in the window" in (await rig.until(up.Notice)).text
+
+
 async def test_message_is_measured_as_the_request_will_be(rig: Rig) -> None:
     """PRV-7: by the server's own counts of earlier prompts, where it counts less than we do."""
     with ChatServer([say("a"), say("b")], context=8_000) as server:

@@ -282,10 +282,14 @@ async def test_what_is_not_in_the_window_says_why_it_cannot_be_changed(rig: Rig)
         behind = of_kind(rig, "user")[0]
         rig.tell(commands.ClearWindow())
         await rig.ask("two")
-        for entry, why in ((behind, "began anew"), (of_kind(rig, "divider")[0], "never stands")):
+        divider = of_kind(rig, "divider")[0]
+        for entry, why, options in (
+            (behind, "began anew", ["rewrite"]),  # which changes nothing
+            (divider, "never stands", []),
+        ):
             rig.tell(commands.PriceEdit(entry_id=entry.id))
             told = await rig.until(up.EditPriced)
-            assert told.options == ()
+            assert [option.action for option in told.options] == options
             assert why in told.why_not
             assert "cannot be done" in await do(rig, entry.id, "drop")
         rig.tell(commands.PriceEdit(entry_id="00009999"))

@@ -9,9 +9,14 @@ from typing import Any
 
 import pytest
 
+from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.events import SessionTitle
 from nodwyn_tui.store.log import Log
+from nodwyn_tui.window import lead_in
+from nodwyn_tui.window.budget import Warn
+from tests.builders import LogBuilder
 from tests.cli.test_run import NODWYN, configure, run
+from tests.fakes.archives import written
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.script import call, say
 
@@ -69,6 +74,28 @@ def test_export_holds_the_whole_conversation(log: Path) -> None:
         assert part in text
     as_json = json.loads(sessions("export", str(log), "--format", "json").stdout)
     assert len(as_json) == len(Log.read(log).events)
+
+
+def test_export_tells_rollovers_and_what_was_not_sent(tmp_path: Path) -> None:
+    """ROL-8, ROL-14: rejected input, the reasons and figures, what the model was told."""
+    session = LogBuilder(strategy="rollover")
+    session.user("Fix it.")
+    session.exchange("a", "found")
+    session.add(lead_in.warning(Warn(1_860, 3_000), notes=True))
+    session.roll_over()
+    session.add(ev.UserMessage(text="far\ntoo much", rejected=True))
+    session.add(ev.BudgetBlocked(reason="it does not fit", remedies=("shorten it",)))
+    text = sessions("export", str(written(tmp_path, session.events))).stdout
+    for part in (
+        "## You\n\nFix it.\n",
+        "> **told the model: the window is ~62 % full** Note from the program: context ~62 % used",
+        "---\n*rolled over in mid-run · at 2.3k of 3k tokens",
+        "> **told the model: how it looks into w:0, what you asked** Note from the program: A new",
+        '\n> <asked item="i:2">\n> Fix it.\n',
+        "## You (not sent)\n\nfar\ntoo much\n",
+        "> **error** nothing was sent: it does not fit\n> · shorten it\n",
+    ):
+        assert part in text
 
 
 def test_rename_is_an_event_and_shows_in_the_list(log: Path) -> None:

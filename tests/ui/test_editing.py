@@ -110,6 +110,28 @@ async def test_one_key_brings_the_current_entry_back() -> None:
         assert on.backend.told[-1] == commands.EditWindow(entry_id="00000009", action="restore")
 
 
+async def test_one_key_brings_a_message_that_was_not_sent_into_the_prompt() -> None:
+    """ROL-8: it says so beside it, and what is being written stays below it."""
+    on = stage(*scenes.rolled())
+    on.backend.answers[commands.EditWindow] = lambda _: [
+        up.Returned(text="Here is the log of the build: …", why="again")
+    ]
+    async with on.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        assert "You · not sent" in on.text()
+        assert "^Z writes it anew · outside" in on.text()
+        await press(pilot, *"more", "tab", "up", "up", "ctrl+z")
+        await settled(pilot)
+        assert on.backend.of(commands.EditWindow) == [
+            commands.EditWindow(entry_id="00000019", action="rewrite")
+        ]
+        assert on.screen.prompt.text == "Here is the log of the build: …\n\nmore"
+        assert on.screen.prompt.has_focus
+        on.backend.tell(up.KeysChanged(keys=(("bring_back", "ctrl+b"),)))
+        await settled(pilot)
+        assert "^B writes it anew" in on.text()
+
+
 @pytest.mark.parametrize(
     ("line", "entry_id"), [("/drop", "00000009"), ("/fold", "00000008"), ("/restore", "00000007")]
 )
@@ -281,6 +303,7 @@ async def test_a_click_on_what_waits_edits_it() -> None:
 @pytest.mark.parametrize(
     ("option", "words"),
     [
+        (up.EditOption(action="rewrite", freed=0), "free: it is not in the window"),
         (up.EditOption(action="drop", freed=0), "frees nothing · free: nothing cached is lost"),
         (
             up.EditOption(action="restore", freed=-1200, again=50, cost_usd=0.254),

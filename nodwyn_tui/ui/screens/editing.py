@@ -35,6 +35,9 @@ _SUITED: dict[WindowAction, tuple[up.EntryState, ...]] = {
 }
 """The states of an entry that a command means, where none is gone to."""
 
+NOT_IN = ("outside", "behind")
+"""Where a message is that was never sent, is sent no more, or was rewound."""
+
 READ_ONLY = "another process writes this session, so its window can't be changed here"
 REWOUND = (
     "your message is in the prompt again, and out of the window with all behind it; files stay as"
@@ -75,8 +78,13 @@ class Editing(Inspecting):
         self._open_menu(message.entry)
 
     def on_transcript_bring_back_wanted(self) -> None:
-        """Bring back what was taken out last, else the current entry."""
+        """Bring the current entry into the prompt, where it is a message that is not in the window,
+        else back what was taken out last, else the current entry.
+        """
         entry = self.transcript.current_entry
+        if entry is not None and entry.kind == "user" and entry.state in NOT_IN:
+            self.bridge.send(commands.EditWindow(entry_id=entry.id, action="rewrite"))
+            return
         undo, self._undo = self._undo, None
         if undo is None and entry is not None and entry.state in _SUITED["restore"]:
             undo = commands.EditWindow(entry_id=entry.id, action="restore")

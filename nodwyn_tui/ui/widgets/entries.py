@@ -71,8 +71,9 @@ _TIGHT: dict[EntryKind, tuple[EntryKind, ...]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """All that decides how an entry looks besides the width. `before` is the kind of the entry
-    above it; `output` the latest line of a running call; `withheld` why an image is; `asking` what
-    stands below a call that waits.
+    above it; `output` the latest line of a running call; `withheld` why an image is; `again` the
+    key that brings a message which is not in the window into the prompt; `asking` what stands below
+    a call that waits.
     """
 
     entry: Entry
@@ -81,6 +82,7 @@ class View:
     is_open: bool = False
     output: str = ""
     withheld: Why | None = None
+    again: str = ""
     asking: Callable[[int], Iterable[Line]] | None = None
 
 
@@ -121,7 +123,10 @@ def duration(ms: int) -> str:
 def _user(view: View, width: int) -> Iterator[Line]:
     title = f" · {one_line(view.entry.title)}" if view.entry.title else ""
     head = [Span("You", "user"), Span(title, "dim")]
-    yield Line(spread(head, _state(view.entry), width))
+    state = _state(view.entry)
+    if view.entry.state == "outside" and view.again:
+        state = (Span(f"{view.again} writes it anew · ", "faint"), *state)
+    yield Line(spread(head, state, width))
     yield from _folded(list(_text(_said(view), width)), view, width)
 
 

@@ -16,6 +16,7 @@ NAMES: dict[WindowAction, tuple[str, str]] = {
     "drop_exchange": ("drop the exchange", "this message and all up to your next one"),
     "restore": ("bring back", "as it was, in its place"),
     "restore_exchange": ("bring the exchange back", "as it was, in its place"),
+    "rewrite": ("write it anew", "its text comes into the prompt; it stays here too"),
     "rewind": ("rewind", "it and all behind it leave, its text comes back to you"),
 }
 """What an action is called, and what it does."""
@@ -28,7 +29,7 @@ _FRAME = 6
 
 
 class Options(Bar):
-    """`title` says of what. `fill` it once they are known; `why_not` stands for none."""
+    """`title` says of what. `fill` it once they are known; `why_not` stands above."""
 
     FIRST_ROWS = 3
 
@@ -44,7 +45,7 @@ class Options(Bar):
     def fill(
         self, options: Sequence[EditOption], why_not: str, marked: WindowAction | None
     ) -> None:
-        """What there is to pick from, `marked` first if it is there."""
+        """What there is to pick from, `marked` first if it is there, and why no more."""
         self._options, self._why_not, self.known = options, why_not, True
         actions = [option.action for option in options]
         self._at = actions.index(marked) if marked in actions else 0
@@ -63,7 +64,7 @@ class Options(Bar):
     def bar_rows(self, width: int) -> Iterator[Row]:
         yield cut([Span(self._title)], width)
         yield ()
-        if not self._options:
+        if self._why_not:
             yield from wrap([Span(one_line(self._why_not), "dim")], width)
         rows = list(self._rows(width, priced=range(len(self._options))))
         if len(rows) > self.app.size.height * 9 // 10 - _FRAME:
@@ -85,6 +86,8 @@ class Options(Bar):
 
 def price(option: EditOption) -> str:
     """What an option frees and costs, in words."""
+    if option.action == "rewrite":
+        return "free: it is not in the window"
     if "restore" in option.action:
         change = f"~{tokens(max(-option.freed, 0))} tokens come back"
     elif option.freed > 0:

@@ -93,6 +93,7 @@ class Story:
             is_open=entry.id in self._opened,
             output=self._outputs.get(entry.id, ""),
             withheld=self._withheld.get(_digest(entry)),
+            again=self.keys.short("bring_back"),
             asking=(lambda room: self._question(entry.id, asked, room)) if asked else None,
         )
         return lay_out(view, width)

@@ -70,12 +70,11 @@ class StoryPane(SelectableRows):
         self.show()
 
     def use_keys(self, keys: Keys) -> None:
-        """Other keys are named in the opening and in questions."""
+        """Other keys are named in the opening, in questions and beside messages."""
         if keys != self.story.keys:
             self.story.keys = keys
-            for index in (0, *map(self.story.index_of, self.story.questions)):
-                if index is not None:
-                    self.viewport.changed(index)
+            for index in range(self.story.settled):
+                self.viewport.changed(index)
             self.show()
 
     def take(self, told: Told) -> None:

@@ -38,6 +38,7 @@ LABELS: Labels = {
     "result": ("result", "results"),
     "plan": ("plan", "plans"),
     "note": ("note", "notes"),
+    "warning": ("warning that it fills", "warnings that it fills"),
     "handover": ("handover note", "handover notes"),
     "summary": ("summary", "summaries"),
 }

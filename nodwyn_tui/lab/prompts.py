@@ -12,6 +12,7 @@ from nodwyn_tui.domain.events import LlmRequest, Parameters
 from nodwyn_tui.domain.request import ToolSpec
 from nodwyn_tui.window.build import Window
 from nodwyn_tui.window.entries import size
+from nodwyn_tui.window.sequence import SAID
 
 FIXED = 2
 """Pieces of Region A: the tool catalogue and the system prompt, in the order that servers document.
@@ -132,7 +133,7 @@ def _history(window: Window) -> int:
     count = window.history
     if count is None:
         count = len(window.entries)
-        while count and window.entries[count - 1].kind in ("user", "attachment"):
+        while count and window.entries[count - 1].kind in SAID:
             count -= 1
     return count + FIXED if count else 0
 

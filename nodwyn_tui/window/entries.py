@@ -12,7 +12,16 @@ from nodwyn_tui.domain.parts import Block
 from nodwyn_tui.domain.request import AssistantRow, Message, ToolSpec
 
 EntryKind = Literal[
-    "user", "attachment", "assistant", "result", "plan", "note", "handover", "summary", "fresh"
+    "user",
+    "attachment",
+    "warning",
+    "assistant",
+    "result",
+    "plan",
+    "note",
+    "handover",
+    "summary",
+    "fresh",
 ]
 EntryState = Literal["in", "cut", "folded", "elided"]
 

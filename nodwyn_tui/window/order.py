@@ -84,7 +84,7 @@ def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) ->
 
 def tail(entries: Sequence[Entry]) -> int:
     """How many entries stand before the unanswered input at the end: behind the last reply, its
-    results and its plan, from the first entry on that the person gave (ORD-1).
+    results and its plan, from the first entry on that is to be answered (ORD-1).
     """
     start = end = len(entries)
     while end and (entries[end - 1].kind in SAID or entries[end - 1].kind == "note"):

@@ -71,7 +71,8 @@ def guidance(event: WindowLeadIn | BudgetWarning) -> Entry:
         plan = event.plan and f"{tasks.PLAN_HEADER}\n\n{event.plan}"
         words += [quote for quote in (event.asked, plan) if quote]
     text = "\n\n".join(words)
-    return make(event.seq, "note", tasks.bare_row(f"{tasks.NOTE_HEADER} {text}"))
+    kind: EntryKind = "note" if isinstance(event, WindowLeadIn) else "warning"
+    return make(event.seq, kind, tasks.bare_row(f"{tasks.NOTE_HEADER} {text}"))
 
 
 def fresh(event: FreshContext) -> Entry:

@@ -20,8 +20,8 @@ from nodwyn_tui.window import pairs, rows
 from nodwyn_tui.window.entries import Entry
 from nodwyn_tui.window.summaries import Replaced
 
-SAID = frozenset({"user", "attachment"})
-"""Kinds of entries that the person gave."""
+SAID = frozenset({"user", "attachment", "warning"})
+"""Kinds of entries that are to be answered: what the person gave, and that the window fills."""
 
 EACH_REQUEST = "each_request"
 """The placement of fresh rows that stand in one request alone (ORD-5)."""
@@ -79,7 +79,7 @@ def _waits(event: Event, placed: Replaced, rules: rows.Rules) -> tuple[str, Entr
             return "plan", rows.plan(event, rules)
         case Note(audience="model" | "both"):
             return f"note {event.seq} {event.why}", rows.note(event)
-        case WindowLeadIn() | BudgetWarning() if rules.policy.guidance:
+        case WindowLeadIn() if rules.policy.guidance:
             return f"note {event.seq} {event.type}", rows.guidance(event)
         case _:
             return None
@@ -99,6 +99,8 @@ def _made(
             yield rows.user(event, rules)
         case AttachImage():
             yield rows.attachment(event, rules)
+        case BudgetWarning() if rules.policy.guidance:
+            yield rows.guidance(event)
         case FreshContext() if rules.policy.fresh and event.placement != EACH_REQUEST:
             yield rows.fresh(event)
         case LlmResponse() if linked is not None:

@@ -53,12 +53,17 @@ class Worker:
         return say("done")
 
 
+@pytest.mark.parametrize("fresh", ["off", "each_request", "on_change", "run_start"])
 @pytest.mark.parametrize("context", [8_192, 16_384])
-async def test_small_window_is_warned_of_and_left_again_and_again(rig: Rig, context: int) -> None:
-    """ROL-1 to ROL-5: warning, notes, rollover, and an old fact found again."""
+async def test_small_window_is_warned_of_and_left_again_and_again(
+    rig: Rig, context: int, fresh: str
+) -> None:
+    """ROL-1 to ROL-5: warning, notes, rollover, and an old fact found again. What is to be answered
+    stands last, whatever fresh context says (ORD-1).
+    """
     model = Worker(rig, steps=40)
     with ChatServer([model], repeat=True, context=context) as server:
-        rig.configure(server, strategy="rollover")
+        rig.configure(server, strategy="rollover", fresh=fresh)
         await rig.open()
         ended = await rig.ask("read every file")
     assert (ended.why, ended.text) == ("done", "done")

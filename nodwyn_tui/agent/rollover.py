@@ -123,8 +123,10 @@ class Rollover:
     def _batch(self, over: RollOver, said: Drafts) -> Drafts:
         """What opens the new window, with the images of what it quotes behind its input (C44)."""
         talk = self.conversation
-        carried, notes = talk.carrying.now, self._notes()
-        rows = lead_in.batch(over, carried, talk.recipe, said or (lead_in.CONTINUE,), notes)
+        carried, skills = talk.carrying.now, talk.ledger.facts.skills
+        rows = lead_in.batch(
+            over, carried, talk.recipe, said or (lead_in.CONTINUE,), self._notes(), skills
+        )
         quotes = any(isinstance(row, ev.WindowLeadIn) and row.asked for row in rows)
         return with_images(talk, rows, carried.asked, at=len(rows)) if quotes else rows
 

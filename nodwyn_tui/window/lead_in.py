@@ -2,7 +2,7 @@
 before it (ROL-3). Pure; `budget.py` decides on either, and the agent appends them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from nodwyn_tui.domain.events import (
     BudgetWarning,
@@ -40,6 +40,7 @@ INTERRUPTED = (
     " has been done, and its results are in {window}."
 )
 UNFINISHED = "An earlier request was not answered to its end; what the person says now goes first."
+SKILLS = "Skills in use were put away with it: {names}. Call `skill` again for one you need."
 NOTES = "Your notes, as they stand:\n\n{notes}"
 QUOTED = "What the person asked, word for word. It is not answered to its end."
 
@@ -60,10 +61,12 @@ def batch(
     recipe: Recipe,
     trigger: Sequence[Event] = (CONTINUE,),
     notes: str = "",
+    skills: Iterable[str] = (),
 ) -> tuple[Event, ...]:
     """What leaves a window for a new one, to be appended as one: the reset, the lead-in, and the
     input that carries them, with its images behind it, and those of what is quoted. `carried` is
-    what the left window had not come to the end of; `notes` are those that nothing else shows.
+    what the left window had not come to the end of; `notes` are those that nothing else shows,
+    `skills` the names of those that were in use.
     """
     said = {draft.text for draft in trigger if isinstance(draft, UserMessage)}
     left = [e for e in carried.asked if not (isinstance(e, UserMessage) and e.text in said)]
@@ -72,6 +75,8 @@ def batch(
         words.append(INTERRUPTED.format(window=over.window))
     elif left and not any(isinstance(e, UserMessage) and e.via == "continue" for e in trigger):
         words.append(UNFINISHED)
+    if names := ", ".join(skills):
+        words.append(SKILLS.format(names=names))
     if notes:
         words.append(NOTES.format(notes=shown_notes(notes, recipe)))
     reset = WindowReset(

@@ -8,7 +8,7 @@ import pytest
 
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.window import lead_in
-from nodwyn_tui.window.budget import Warn
+from nodwyn_tui.window.budget import RollOver, Warn
 from nodwyn_tui.window.build import Shape, build
 from nodwyn_tui.window.entries import fixed_tokens
 from nodwyn_tui.window.rolling import Rolling
@@ -156,6 +156,18 @@ def test_notes_stand_in_it_where_nothing_else_shows_them(ceiling: int, most: int
     kept = max(map(len, re.findall("n+", lead)))
     assert room - 2 <= kept / 3 <= room
     assert f"[{9_000 - kept:,} more characters; memory" in lead
+
+
+def test_skills_that_were_put_away_are_named() -> None:
+    """ROL-8."""
+    over = RollOver(
+        reason="on-send", rollover_id="r:0", window="w:0", tokens=9, ceiling=9, flushed=False,
+        too_small=False,
+    )  # fmt: skip
+    log = at_work()
+    rows = lead_in.batch(over, log.carrying.now, log.recipe, skills=["pdf", "tests"])
+    assert isinstance(rows[1], ev.WindowLeadIn)
+    assert "put away with it: pdf, tests. Call `skill` again" in rows[1].text
 
 
 def test_lead_in_then_fresh_rows_then_input() -> None:

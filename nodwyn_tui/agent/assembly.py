@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypedDict
 from nodwyn_tui import __version__
 from nodwyn_tui.agent.approvals import Rules
 from nodwyn_tui.agent.attachments import MakePicture, Studio
+from nodwyn_tui.agent.changes import Changes
 from nodwyn_tui.agent.conversation import Conversation, Emit
 from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
@@ -22,6 +23,7 @@ from nodwyn_tui.agent.prompt import SYSTEM, WITHOUT_TOOLS
 from nodwyn_tui.agent.recipes import new_recipe, remarks, resumed_recipe
 from nodwyn_tui.agent.remembered import Remembered
 from nodwyn_tui.agent.rollover import Rollover
+from nodwyn_tui.agent.runtime import Runtime
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.agent.skill_words import with_skills
 from nodwyn_tui.agent.skills import SessionSkills
@@ -200,7 +202,11 @@ class Assembly:
         skills = SessionSkills(conversation, self._library(command), self._emit)
         key = functools.partial(history_key, self._rooms.state, folder.name)
         workspace, clock = Path(command.workspace), self._rooms.clock
-        fresh = Fresh(conversation, workspace, memory, clock, lambda: gate.mode, skills)
+        changes = Changes(workspace, self._rooms.child_environment, clock)
+        runtime = Runtime(workspace, clock, lambda: gate.mode, changes)
+        fresh = Fresh(conversation, memory, runtime, skills)
+        if conversation.recipe.fresh != "off":
+            changes.look()
         return Session(
             Parts(
                 conversation=conversation,
@@ -220,6 +226,7 @@ class Assembly:
                 skills=skills,
                 instructing=Instructing(conversation, files, self._loaded.file.parent, Path.home()),
                 memory=memory,
+                changes=changes,
                 draft=None if command.headless else self._draft(command),
                 clock=self._rooms.clock,
                 state=self._rooms.state,

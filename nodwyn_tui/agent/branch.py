@@ -1,24 +1,35 @@
 """The git branch checked out in a folder, read from its files: git need not be there."""
 
+import re
 from pathlib import Path
 
-_REF = "ref: refs/heads/"
+_HEAD = re.compile(r"ref: refs/heads/([^\s\x00-\x1f\x7f]{1,250})|([0-9a-f]{10})[0-9a-f]{30,}")
+"""What a repository may say of its branch: nothing that would be read as more than a name."""
+_LARGEST = 4_096
 
 
 def branch_of(workspace: Path) -> str:
     """The branch, the first digits of a commit, or '' where there is no repository."""
-    head = _read(_git_folder(workspace) / "HEAD")
-    return head.removeprefix(_REF) if head.startswith("ref: ") else head[:10]
+    head = _HEAD.fullmatch(_read(git_folder(workspace) / "HEAD"))
+    return (head[1] or head[2]) if head else ""
 
 
-def _git_folder(workspace: Path) -> Path:
-    """The repository's folder; in a worktree `.git` is a file that names it."""
+def git_folder(workspace: Path) -> Path:
+    """The repository's folder, if there is one; in a worktree `.git` is a file that names it."""
     named = _read(workspace / ".git").removeprefix("gitdir: ")
     return workspace / named if named else workspace / ".git"
 
 
+def common_folder(git: Path) -> Path:
+    """The folder that a worktree's one shares with the others, such as its settings."""
+    return git / (_read(git / "commondir") or ".")
+
+
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip() if path.is_file() else ""
-    except (OSError, UnicodeDecodeError):
+        if not path.is_file():  # a pipe would be waited for without end
+            return ""
+        with path.open("rb") as stream:
+            return stream.read(_LARGEST).decode("utf-8").strip()
+    except (OSError, UnicodeDecodeError, ValueError):
         return ""

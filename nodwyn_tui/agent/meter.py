@@ -42,7 +42,9 @@ def measure(
     high, low = _marks(recipe)
     handover = sum(entry.tokens for entry in window.entries if entry.kind in SUMMARIES)
     images = sum(entry.tokens for entry in window.entries if entry.kind == "attachment")
-    rest = (entry for entry in window.entries if entry.kind not in (*SUMMARIES, "attachment"))
+    fresh = sum(entry.tokens for entry in window.entries if entry.kind == "fresh")
+    apart = (*SUMMARIES, "attachment", "fresh")
+    rest = (entry for entry in window.entries if entry.kind not in apart)
     new = sum(entry.tokens for entry in rest if entry.seq >= new_from)
     spoken = window.estimate - window.fixed
     used, source = _used(window, spent)
@@ -51,8 +53,9 @@ def measure(
         segments=(
             up.Segment(kind="system", tokens=window.fixed),
             up.Segment(kind="summary", tokens=handover),
-            up.Segment(kind="history", tokens=spoken - handover - images - new),
+            up.Segment(kind="history", tokens=spoken - handover - images - fresh - new),
             up.Segment(kind="images", tokens=images),
+            up.Segment(kind="fresh", tokens=fresh),
             up.Segment(kind="new", tokens=new),
         ),
         used=used,

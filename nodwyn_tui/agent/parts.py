@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from nodwyn_tui.agent.attachments import Studio
+from nodwyn_tui.agent.changes import Changes
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.counting import Counting
 from nodwyn_tui.agent.fresh import Fresh
@@ -40,6 +41,7 @@ class Parts:
     skills: SessionSkills
     instructing: Instructing
     memory: Memory
+    changes: Changes
     draft: Draft | None
     clock: Clock
     state: Path

@@ -288,6 +288,7 @@ class Session:
                 closing.callback(places.discard, self.log_path.parent, self._parts.state)
             closing.callback(self._conversation.close)
             closing.push_async_callback(self._parts.toolbox.close)
+            closing.push_async_callback(self._parts.changes.close)
             await self._runs.attachments.close()
             await self.interrupt()
             if self.spoken or not self._parts.created:

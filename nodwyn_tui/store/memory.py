@@ -69,6 +69,7 @@ class Memory:
     def __init__(self, workspace: Path | None, person: Path | None, redactor: Redactor) -> None:
         self._folders: dict[Keeper, Path | None] = {"workspace": workspace, "person": person}
         self._redactor = redactor
+        self._known: dict[tuple[MemoryFile, Keeper], tuple[_Stamp, tuple[Item, ...]]] = {}
 
     def path(self, file: MemoryFile, keeper: Keeper = "workspace") -> Path | None:
         """Where a file lies, whether it is there or not."""
@@ -104,7 +105,16 @@ class Memory:
     def items(self, file: MemoryFile) -> tuple[Item, ...]:
         """The list items of both keepers' files, the workspace's first, each in its own order."""
         keepers: tuple[Keeper, ...] = ("workspace", "person")
-        return tuple(item for keeper in keepers for item in _items(self.text(file, keeper), keeper))
+        return tuple(item for keeper in keepers for item in self._of(file, keeper))
+
+    def _of(self, file: MemoryFile, keeper: Keeper) -> tuple[Item, ...]:
+        path, known = self.path(file, keeper), self._known.get((file, keeper))
+        stamp = _stamp(path) if path else ()
+        if known is not None and known[0] == stamp:
+            return known[1]
+        items = tuple(_items(self.text(file, keeper), keeper))
+        self._known[file, keeper] = stamp, items
+        return items
 
     def addition(self, file: MemoryFile, text: str, date: str) -> str:
         """The line that `add` would write, without keys; '' where its item stands there already.
@@ -157,6 +167,19 @@ class Memory:
         if len(data) > LARGEST:
             raise StoreError(f"{path} would have more than {LARGEST:,} bytes; shorten it first")
         write_whole(path, data, 0o600)
+
+
+_Stamp = tuple[int, ...]
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes where a file does, or its folder becomes a link; () where there is none."""
+    try:
+        file, folder = path.lstat(), path.parent.lstat()
+    except OSError:
+        return ()
+    kept = (file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns)
+    return (*kept, file.st_mode, folder.st_mode)
 
 
 def _linked(path: Path) -> bool:

@@ -110,6 +110,8 @@ class Freshness:
         self._tracker = StartTracker()
         self.known: dict[int, FreshContext] = {}
         """Those that were recorded since the window's start, by seq."""
+        self._said: dict[tuple[str, str], int] = {}
+        self._standing: dict[str, FreshContext] = {}
         self.recall: Recall | None = None
         """Why the facts that this window recalls are what they are, as recorded last."""
 
@@ -118,17 +120,30 @@ class Freshness:
         place = self._tracker.place
         self._tracker.feed(event)
         if self._tracker.place != place:
-            self.known.clear()
+            self._hold({})
             self.recall = None
         match event:
             case FreshContext() if event.ctx == self._tracker.place.ctx:
-                self.known[event.seq] = event
+                self._take(event)
             case Recall() if event.ctx == self._tracker.place.ctx:
                 self.recall = event
             case WindowRewind():
-                self.known = {seq: row for seq, row in self.known.items() if seq < event.to}
+                self._hold({seq: row for seq, row in self.known.items() if seq < event.to})
             case _:
                 pass
+
+    def _hold(self, known: Mapping[int, FreshContext]) -> None:
+        """These, and no others any more."""
+        self.known, self._said, self._standing = {}, {}, {}
+        for row in known.values():
+            self._take(row)
+
+    def _take(self, row: FreshContext) -> None:
+        self.known[row.seq] = row
+        if row.placement == EACH_REQUEST:
+            self._said[row.kind, row.digest] = row.seq
+        else:
+            self._standing[row.kind] = row
 
     def due(self, now: Sequence[FreshRow], placement: Placement, *, run_starts: bool) -> Due:
         """What the next request needs, where fresh context says `now` (one row a kind at most)."""
@@ -142,12 +157,7 @@ class Freshness:
     def _each_request(self, now: Sequence[FreshRow]) -> Due:
         """All that says something; what was said already in this window is not recorded anew."""
         now = [row for row in now if row.text]
-        known = {
-            (row.kind, row.digest): row.seq
-            for row in self.known.values()
-            if row.placement == EACH_REQUEST
-        }
-        again = {row.kind: known.get((row.kind, _digest(row.text))) for row in now}
+        again = {row.kind: self._said.get((row.kind, _digest(row.text))) for row in now}
         return Due(
             record=tuple(
                 _event(row, EACH_REQUEST, row.text) for row in now if again[row.kind] is None
@@ -157,9 +167,8 @@ class Freshness:
 
     def _changed(self, now: Sequence[FreshRow], placement: Placement) -> Iterator[FreshContext]:
         """Each kind that says something else than its row in the window does."""
-        standing = {row.kind: row for row in self.known.values() if row.placement != EACH_REQUEST}
         for row in now:
-            before = standing.get(row.kind)
+            before = self._standing.get(row.kind)
             text = row.text or (row.gone if before else "")
             if text and (before is None or before.digest != _digest(text)):
                 yield _event(row, placement, text, before.seq if before else None)

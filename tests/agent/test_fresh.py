@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from nodwyn_tui.agent import recollection
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.words import Keeper, MemoryFile
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.memory import Item, Match, Memory, ranked
+from nodwyn_tui.window import rows as rows_of
 from tests.agent.rig import Rig
 from tests.agent.shares import share_of
 from tests.agent.test_cache_share import CACHES, another_process, step
@@ -88,6 +94,83 @@ async def test_memory_that_cannot_be_read_is_told_once_and_costs_nothing_else(ri
     assert len(told) == 1
     assert "facts.md is no text" in told[0]
     assert sent(server, 1)[-1].startswith("[runtime")
+
+
+async def test_nothing_is_read_or_ranked_again_that_did_not_change(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ORD-10: at no step of a run; an editor's change is seen at the next one."""
+    rankings: list[str] = []
+
+    def counted(items: Sequence[Item], query: str) -> list[Match]:
+        rankings.append(query)
+        return ranked(items, query)
+
+    monkeypatch.setattr(recollection, "ranked", counted)
+    opened: list[str] = []
+    plain = Memory.text
+
+    def text(memory: Memory, file: MemoryFile, keeper: Keeper = "workspace") -> str:
+        opened.append(file)
+        return plain(memory, file, keeper)
+
+    monkeypatch.setattr(Memory, "text", text)
+    remember(rig.workspace, "facts", "- steps are counted\n")
+    steps = [call("shell", {"command": "ls"}) for _ in range(6)]
+    with ChatServer([*steps, say("ok"), say("on"), say("yes")]) as server:
+        rig.configure(server, context=60_000, fresh="each_request")
+        await rig.open(allow=("shell: *",))
+        await rig.ask("Count the steps.")
+        assert (len(rankings), len(opened)) == (1, 4), "both keepers' facts and corrections, once"
+        await rig.ask("Which steps?")
+        assert (len(rankings), len(opened)) == (2, 4), "another question"
+        remember(rig.workspace, "facts", "- steps are counted\n- steps take time\n")
+        await rig.ask("Why steps?")
+        assert (len(rankings), len(opened)) == (3, 5), "another question, and a file that changed"
+    assert "take time" in " ".join(sent(server, -1))
+
+
+async def test_what_is_told_whole_over_its_cap_is_told_the_person_once(rig: Rig) -> None:
+    """ORD-4: a plan and corrections never yield; what they cost is said, and on the meter."""
+    remember(rig.workspace, "corrections", "".join(f"- rule {n}, {'x' * 90}\n" for n in range(40)))
+
+    def plan(begun: int) -> dict[str, object]:
+        items = [
+            {"text": f"{n} {'y' * 150}", "state": "doing" if n == begun else "todo"}
+            for n in range(30)
+        ]
+        return {"items": items}
+
+    script = [call("plan-write", plan(0)), call("plan-write", plan(1)), say("ok")]
+    with ChatServer(script, context=60_000) as server:
+        rig.configure(server, fresh="each_request")
+        await rig.open()
+        await rig.ask()
+    told = [note.text for note in rig.of(ev.Note) if note.why == "memory"]
+    assert [text.split(":")[0] for text in told] == ["Standing corrections", "Working state"]
+    assert all("more than the 600 meant for them" in text for text in told)
+    last = sent(server, 2)
+    assert any("rule 39" in row for row in last)
+    assert any("29 yyy" in row for row in last)
+    costs = [{s.kind: s.tokens for s in m.segments} for m in rig.told(up.MeterChanged)]
+    rows = {row.seq: row for row in rig.of(ev.FreshContext)}
+    shown = (rows_of.fresh(rows[seq]) for seq in rig.of(ev.LlmRequest)[-1].fresh)
+    assert costs[-1]["fresh"] == sum(entry.tokens for entry in shown)
+    assert costs[-1]["new"] > 0
+
+
+async def test_a_repositorys_changes_are_told_with_its_branch(rig: Rig) -> None:
+    """ORD-3: as far as they are counted by then."""
+    subprocess.run(("git", "init", "-b", "side"), cwd=rig.workspace, check=True, timeout=20)
+    (rig.workspace / "a.txt").write_text("x")
+    with ChatServer([call("shell", {"command": "sleep 0.7"}), say("ok")]) as server:
+        rig.configure(server, context=60_000, fresh="each_request")
+        await rig.open(allow=("shell: *",))
+        await rig.ask("go")
+        await rig.close()
+    assert sent(server, 1)[-1].splitlines()[2] == (
+        f"Folder: {rig.workspace}, git branch side, uncommitted changes: 1"
+    )
 
 
 @pytest.mark.parametrize("placement", ["on_change", "run_start", "each_request"])

@@ -98,7 +98,7 @@ class Model:
 
     def __call__(self, body: Mapping[str, Any]) -> Item:
         """The reply to a request of any protocol."""
-        seen = _Sight(body.get("messages") or body["input"])
+        seen = Sight(body.get("messages") or body["input"])
         if any(words in seen.last for words in _ASKS):
             return say(seen.note())
         if seen.is_warned and not seen.has_called("context-notes"):
@@ -108,7 +108,7 @@ class Model:
             return wanted
         return say(f"The registers up to {seen.goal} are entered.")
 
-    def _next(self, seen: "_Sight") -> Say | None:
+    def _next(self, seen: "Sight") -> Say | None:
         """The next call, `None` where all is done that was asked for."""
         if seen.begins_anew and not seen.has_called("Entered register"):
             return self._look_up(seen, "Entered register")
@@ -127,7 +127,7 @@ class Model:
         text = f"Entered register {number}."
         return call("shell", {"command": f"echo '{line}' >> {STOCK}"}, text=text)
 
-    def _look_up(self, seen: "_Sight", words: str) -> Say:
+    def _look_up(self, seen: "Sight", words: str) -> Say:
         """A search, and where that shows too little, the first item that it named."""
         self.looked_up += 1
         if words not in seen.last_call:
@@ -136,7 +136,7 @@ class Model:
         return call("session_history", {"action": "read_item", "item": item, "limit": 2_000})
 
 
-class _Sight:
+class Sight:
     """What a request shows."""
 
     def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:

@@ -87,8 +87,13 @@ def _error_text(event: ev.LlmError) -> str:
 
 
 def _blocked_text(event: ev.BudgetBlocked) -> str:
+    """Why, the figures that the reason does not name already, and what can be done."""
     found = ((words, event.figures.get(name)) for name, words in FIGURES.items())
-    figures = [f"{words} {tokens(value)}" for words, value in found if isinstance(value, int)]
+    figures = [
+        f"{words} {tokens(value)}"
+        for words, value in found
+        if isinstance(value, int) and f"{value:,}" not in event.reason
+    ]
     lines = [f"nothing was sent: {event.reason}"]
     if figures:
         lines.append(f"{' · '.join(figures)} tokens")

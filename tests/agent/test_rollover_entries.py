@@ -1,17 +1,24 @@
 """A session's rollovers in the transcript, from its events alone (ROL-14)."""
 
 import dataclasses
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 from nodwyn_tui.agent.dividers import label
+from nodwyn_tui.agent.ledger import Ledgers
+from nodwyn_tui.agent.pages import PAGE, Pages
 from nodwyn_tui.agent.standing import standing
 from nodwyn_tui.agent.transcript import Transcript
 from nodwyn_tui.domain import events as ev
+from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Warn
 from tests.builders import LogBuilder
+from tests.fakes.archives import written
 
 RESET = ev.WindowReset(
     kind="rollover",
@@ -167,6 +174,38 @@ def test_a_window_was_left_where_a_divider_says_so() -> None:
         ("compacted", True),
         ("resumed", False),
     ]
+
+
+def test_pages_lead_over_every_reset_to_the_beginning(tmp_path: Path) -> None:
+    """ROL-14, PERF-3: what stands before the latest reset is behind it, page by page, and pages add
+    up to the whole.
+    """
+    log = LogBuilder(strategy="rollover", high_water=2**30, ceiling=2**30)
+    for window in range(4):
+        if window:
+            log.roll_over()
+        else:
+            log.user("begin")
+        for step in range(PAGE // 8):
+            log.exchange(f"{window}.{step}", "found")
+    since = max(event.seq for event in log.events if isinstance(event, ev.WindowReset))
+    with closing(Archive(written(tmp_path, log.events), Ledgers())) as archive:
+        there = standing(log.events)
+        pages = Pages(Transcript(archive.event), archive, lambda: there)
+        found, more = pages.latest()
+        count = 1
+        while more:
+            told = pages.fetch(commands.FetchPage(before=found[0].seq))
+            found, more, count = told.entries + found, told.more, count + 1
+        ahead = pages.fetch(commands.FetchPage(after=0)).entries
+    assert count > 2
+    whole = [dataclasses.replace(entry, body=None) for entry in entries(log)]
+    assert [dataclasses.replace(entry, body=None) for entry in found] == whole
+    assert list(ahead) == whole[: len(ahead)]
+    assert sum(entry.leaves for entry in found) == 3
+    for entry in found:
+        if entry.kind != "divider":
+            assert entry.state == ("behind" if entry.seq < since else "in"), entry
 
 
 def test_a_rejected_message_stays_outside_whatever_the_window_does() -> None:

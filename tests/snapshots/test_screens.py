@@ -98,6 +98,8 @@ def test_light(snap_compare: Compare, scene: str, size: tuple[int, int]) -> None
         "first_run_pull",
         "compaction",
         "entry_menu",
+        "rolled_over",
+        "window",
     ],
 )
 def test_the_smallest_usual_terminal(snap_compare: Compare, scene: str) -> None:

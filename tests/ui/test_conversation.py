@@ -308,6 +308,24 @@ async def test_the_model_picker_lists_filters_and_switches() -> None:
         await settled(pilot)
         assert "gemma3:27b" in stage.text().split("\n")[0]
         assert stage.text().split("\n")[0].endswith("compact")
+        assert "gemma3:27b answers from the next request on" in stage.text()
+
+
+async def test_another_strategy_of_the_same_model_is_told_and_shown() -> None:
+    """ROL-14: the header has what happens when the window fills."""
+    stage = Stage(OPENED)
+    changed = up.ModelChanged(
+        model=OPENED.model, server="ollama", provider="ollama", strategy="rollover"
+    )
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        stage.backend.tell(changed)
+        await settled(pilot)
+        assert stage.text().split("\n")[0].endswith("rollover")
+        assert "a full window means rollover from the next request on" in stage.text()
+        stage.backend.tell(changed)
+        await settled(pilot)
+        assert "the new settings of qwen3-coder:30b count from the next request" in stage.text()
 
 
 async def test_the_list_of_commands_runs_what_is_picked() -> None:

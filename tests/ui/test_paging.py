@@ -19,7 +19,9 @@ from tests.ui.backend import OPENED, Pages, Stage, press, settled
 from tests.ui.scenes import call
 
 MOST, FEWER = 130, 90
-KINDS: tuple[up.EntryKind, ...] = ("user", "note", "call", "call", "divider", "thinking")
+KINDS: tuple[up.EntryKind, ...] = (
+    "user", "note", "call", "call", "divider", "thinking", "guidance"
+)  # fmt: skip
 
 
 def entry(rng: random.Random, number: int, seq: int) -> up.Entry:
@@ -29,7 +31,7 @@ def entry(rng: random.Random, number: int, seq: int) -> up.Entry:
         id=f"{seq:08}.{number:06}",
         seq=seq,
         kind=kind,
-        title=str(number),
+        title=" · ".join([str(number)] * rng.randint(1, 20)) if kind == "divider" else str(number),
         tool="shell",
         preview=text,
         size=rng.choice([len(text), len(text) * 9]) if kind != "call" else 0,

@@ -225,9 +225,10 @@ class Stage(Screen[None]):
                     self.tell("warning", refused)
             case up.KeysChanged(keys=keys):
                 self.use_keys(Keys(dict(keys)))
-            case up.ModelChanged(model=model):
+            case up.ModelChanged():
+                before = self.header.opened
                 self.header.set_model(event)
-                self.tell("info", f"{model} answers from the next request on")
+                self.tell("info", f"{_new_in(event, before)} from the next request on")
             case up.Unsaved():
                 self.standing.set_unsaved(event)
             case _:
@@ -351,3 +352,12 @@ class Stage(Screen[None]):
             self._lost = ""
         if opened.theme in self.app.available_themes:
             self.app.theme = opened.theme
+
+
+def _new_in(changed: up.ModelChanged, before: up.Opened | None) -> str:
+    """What is another now: the model, else its strategy, else something else of its entry."""
+    if before is None or before.model != changed.model:
+        return f"{changed.model} answers"
+    if before.strategy != changed.strategy:
+        return f"a full window means {changed.strategy}"
+    return f"the new settings of {changed.model} count"

@@ -17,6 +17,7 @@ from nodwyn_tui.agent.instructions import (
     Source,
     Unusable,
     frame,
+    frames,
     look,
     most_of,
     nested,
@@ -25,6 +26,7 @@ from nodwyn_tui.agent.instructions import (
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.errors import ToolError
+from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.tools.base import Files
 from nodwyn_tui.tools.ignoring import outer_rules
 from nodwyn_tui.tools.names import unquoted
@@ -65,7 +67,8 @@ class Instructing:
         if not self._conversation.recipe.tools:
             return  # such a model was told of none: they would fill its small context
         for source in self._sources():
-            self._conversation.append(*self._news(source))
+            if news := [note for note in self._news(source) if not self._stands(note)]:
+                self._conversation.append(*news)
 
     def _sources(self) -> Iterator[Source]:
         """The person's folder, the workspace, the folders in it that the window was told of, and
@@ -73,8 +76,12 @@ class Instructing:
         """
         root = Path(os.path.realpath(self._files.root))
         yield from sources(self._person, root)
-        told = (unquoted(f'"{file}"') for file in self._conversation.instructed.told())
-        folders = {str(PurePath(file).parent) for file in told if not PurePath(file).is_absolute()}
+        told = [PurePath(unquoted(f'"{file}"')) for file in self._conversation.instructed.told()]
+        folders = {
+            str(file.parent)
+            for file in told
+            if not file.is_absolute() and not has_marker(str(file))
+        }
         for touch in self._conversation.instructed.touches:
             for path in self._paths(touch):
                 folders.update(self._folders(path, root))
@@ -104,12 +111,20 @@ class Instructing:
         inner = place.path.relative_to(root)
         yield from (str(each) for each in (inner, *inner.parents) if (root / each).is_dir())
 
-    def _news(self, source: Source) -> Iterator[ev.Event]:
+    def _stands(self, note: ev.Note) -> bool:
+        """Whether the window has a note's frame already, as the log holds it: a folder's name may
+        look like a key, and be another one there.
+        """
+        told = self._conversation.instructed.told()
+        held = dict(frames(self._conversation.log.without_keys(note.text)))
+        return bool(held) and held.items() <= told.items()
+
+    def _news(self, source: Source) -> Iterator[ev.Note]:
         """What the model, or the person, is to be told of a folder."""
         instructed, found = self._conversation.instructed, self._look(source)
         told = instructed.told()
         known = [name for name in map(source.file, NAMES) if told.get(name, GONE) != GONE]
-        if not known and self._is_left_alone(source, found):
+        if not known and (found is None or _is_anothers(source)):
             return
         if isinstance(found, Unusable):
             remark = REMARK.format(file=found.file, why=found.why.rstrip("."))
@@ -134,15 +149,7 @@ class Instructing:
             said = NO_ROOM
         if not is_new:
             return _note(CHANGED, NOW, found.file, said)
-        is_nearer = source.inside is not None and source.shown
-        return _note(FIRST, NEARER if is_nearer else NEW, found.file, said)
-
-    def _is_left_alone(self, source: Source, found: object) -> bool:
-        """What git ignores in the workspace is another's: a dependency has no say here."""
-        if found is None or not source.shown or source.inside is None:
-            return found is None
-        inner = source.folder.relative_to(source.inside)
-        return is_secret(inner) or outer_rules(source.folder, source.inside) is None
+        return _note(FIRST, NEARER if source.is_nested else NEW, found.file, said)
 
     def _look(self, source: Source) -> Instructions | Unusable | None:
         """What a folder says, read again only where a file of it is another one than before."""
@@ -151,6 +158,14 @@ class Instructing:
         if before is None or before[0] != signature:
             before = self._looked[source.folder] = signature, look(source)
         return before[1]
+
+
+def _is_anothers(source: Source) -> bool:
+    """Whether git ignores a folder of the workspace: a dependency has no say here."""
+    if not source.is_nested or source.inside is None:
+        return False
+    inner = source.folder.relative_to(source.inside)
+    return is_secret(inner) or outer_rules(source.folder, source.inside) is None
 
 
 def _signature(path: Path) -> Signature:

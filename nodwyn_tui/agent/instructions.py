@@ -44,6 +44,11 @@ class Source:
     shown: str
     inside: Path | None = None
 
+    @property
+    def is_nested(self) -> bool:
+        """Whether it is a folder below the workspace's own."""
+        return self.inside is not None and bool(self.shown)
+
     def file(self, name: str) -> str:
         """A file of it as a frame has it."""
         return f"{self.shown}/{name}" if self.shown else name
@@ -166,6 +171,6 @@ def _read(source: Source, path: Path) -> Instructions | Unusable | None:
 
 
 def _name(path: str) -> str:
-    """A path that no frame is ended by."""
-    shown = quoted(path)
-    return shown[1:-1] if shown.startswith('"') else shown
+    """A path that no frame is ended by; part by part, so that none is long enough to be cut."""
+    shown = map(quoted, path.split("/"))
+    return "/".join(part[1:-1] if part.startswith('"') else part for part in shown)

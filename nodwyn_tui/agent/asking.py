@@ -5,7 +5,6 @@ again only where that is allowed (PRV-8, PRV-9, ENG-14).
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from nodwyn_tui.agent import refusals, spend
@@ -14,31 +13,18 @@ from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.fitting import Fitting
 from nodwyn_tui.agent.folding import folded
 from nodwyn_tui.agent.parts import Parts
-from nodwyn_tui.agent.reasoning import REASONING, LoopWatch, left_out
+from nodwyn_tui.agent.prompt_remarks import Remark, remarks
+from nodwyn_tui.agent.reasoning import REASONING, LoopWatch
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.deltas import Alive, CallDelta, Delta, Reply, TextDelta, ThinkingDelta
 from nodwyn_tui.domain.parts import Call
-from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.link import events as up
 from nodwyn_tui.providers import retry
 from nodwyn_tui.providers.exchange import Exchange
 from nodwyn_tui.store.redact import has_marker
 from nodwyn_tui.window.build import Shape, Window
-from nodwyn_tui.window.prefix import TEMPLATE, Prediction, leaves_thinking_out
-
-CUT_BY_SERVER = (
-    "{server} counted {counted:,} tokens of a prompt that has at least {whole:,}: it seems to have"
-    " cut its front off, and the model may have forgotten the beginning. Set the model's context"
-    " (num_ctx on Ollama) to what the server really holds. Ollama 0.30.0 alone counts only what it"
-    " read anew; then nothing is amiss, and another release counts right."
-)
-
-THINKING_LEFT_OUT = (
-    "{server} leaves the thinking of earlier runs out of what {model} reads: its chat template does"
-    " so. From there on, the first request of each run is read anew; `nodwyn cache` calls that"
-    " `template`."
-)
+from nodwyn_tui.window.prefix import Prediction
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,10 +289,8 @@ class Asker:
             ),
         )
         self._emit(up.ReplyEnded(seq=sending.request.seq))
-        if reply.left_out:  # then the prompt is shorter for that reason, which is told
-            self._tell_left_out(reply.left_out)
-        else:
-            self._watch_the_count(sending, reply.usage)
+        for remark in remarks(sending.prediction, reply, self.target.ref):
+            self._tell(remark)
         response = next(event for event in recorded if isinstance(event, ev.LlmResponse))
         made = tuple(event for event in recorded if isinstance(event, ev.ToolCall))
         # From now on the model sees its own call with a marker in the secret's place.
@@ -316,29 +300,13 @@ class Asker:
         )
         return Answer(response, made, originals)
 
-    def _watch_the_count(self, sending: _Sending, usage: Usage) -> None:
-        """An appended prompt that counts fewer tokens than the one before: earlier thinking left it
-        by the model's template, else the server cut it without a word (PRV-7).
-        """
-        whole, counted = sending.prediction.least, usage.prompt_tokens
-        server = self.target.ref.server
-        if leaves_thinking_out(sending.prediction, usage):
-            text = THINKING_LEFT_OUT.format(server=server, model=self.target.ref.name)
-            self._conversation.append(ev.Note(text=text, audience="person", why=TEMPLATE))
-        elif counted and counted < whole:
-            text = CUT_BY_SERVER.format(server=server, counted=counted, whole=whole)
-            self._tell_once(f"cut by {self.target.ref.origin}", text, "cut")
-
-    def _tell_left_out(self, reasons: Sequence[str]) -> None:
-        """Tells the person once of reasoning that the server left out of the request."""
-        for reason in reasons:
-            text = left_out(self.target.ref.server, reason)
-            self._tell_once(text, text, REASONING)
-
-    def _tell_once(self, matter: str, text: str, why: str) -> None:
-        if matter not in self._conversation.told:
-            self._conversation.told.add(matter)
-            self._conversation.append(ev.Note(text=text, audience="person", why=why))
+    def _tell(self, remark: Remark) -> None:
+        """Tells the person, some things only once."""
+        told = self._conversation.told
+        if remark.once not in told:
+            told.update({remark.once} - {""})
+            note = ev.Note(text=remark.text, audience="person", why=remark.why)
+            self._conversation.append(note)
 
     def _ms_since(self, began: float) -> int:
         return round((self._clock.monotonic() - began) * 1000)

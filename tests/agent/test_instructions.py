@@ -2,7 +2,16 @@
 
 from pathlib import Path
 
-from nodwyn_tui.agent.instructions import MOST_BYTES, with_instructions
+import pytest
+
+from nodwyn_tui.agent.instructions import (
+    MOST_BYTES,
+    Instructions,
+    frames,
+    look,
+    sources,
+    with_instructions,
+)
 from nodwyn_tui.domain import events as ev
 from tests.agent.rig import Rig, messages
 from tests.fakes.chat_server import ChatServer
@@ -85,3 +94,29 @@ def test_instructions_do_not_end_their_own_frame(tmp_path: Path) -> None:
     text = with_instructions("S", tmp_path / "none", tmp_path, LARGE)
     assert text.count("</instructions>") == 1
     assert text.endswith("</instructions>")
+
+
+@pytest.mark.parametrize("lines", [3, 200, 1_000])
+def test_a_text_is_known_again_wherever_it_was_cut(tmp_path: Path, lines: int) -> None:
+    """ORD-11, ENG-18: a model with another context changes no file; what changes it is seen, even
+    behind the cut.
+    """
+    path, rule = tmp_path / "AGENTS.md", "a rule of forty characters, or nearly so\n"
+    path.write_text(rule * lines)
+    told = [
+        said
+        for context in (8_192, 32_768, LARGE)
+        for _, said in frames(with_instructions("S", tmp_path / "none", tmp_path, context))
+    ]
+
+    def known() -> list[bool]:
+        found = look(sources(tmp_path / "none", tmp_path)[1])
+        assert isinstance(found, Instructions)
+        return [found.is_said_by(said, str) for said in told]
+
+    assert known() == [True] * 3
+    for text in (rule * lines + "more\n", "another\n" + rule * lines, rule * (lines - 1)):
+        path.write_text(text)
+        assert known() == [False] * 3
+    path.write_text(rule * lines)
+    assert known() == [True] * 3

@@ -47,7 +47,8 @@ def measure(
     rest = (entry for entry in window.entries if entry.kind not in apart)
     new = sum(entry.tokens for entry in rest if entry.seq >= new_from)
     spoken = window.estimate - window.fixed
-    used, source = _used(window, spent)
+    rolls = recipe.strategy == "rollover"
+    used, source = _projected(window, spent, budget) if rolls else _used(window, spent)
     last = spent.last[1] if spent.last else None
     return up.MeterChanged(
         segments=(
@@ -88,6 +89,18 @@ def _used(window: Window, spent: Spent) -> tuple[int, Literal["reported", "estim
     if not reply.usage.prompt_tokens or window.estimate < request.estimate:
         return window.estimate, "estimated"
     return reply.usage.prompt_tokens + window.estimate - request.estimate, "reported"
+
+
+def _projected(
+    window: Window, spent: Spent, budget: Budget
+) -> tuple[int, Literal["reported", "estimated"]]:
+    """What a window is left by: what the next request comes to, of the last one's report and its
+    estimate the larger.
+    """
+    asked, reply = spent.last or (None, None)
+    reported = (reply.usage.prompt_tokens or 0) if reply and spent.grew else 0
+    is_reported = asked is not None and reported >= asked.estimate
+    return budget.projection(window), "reported" if is_reported else "estimated"
 
 
 def _marks(recipe: Recipe) -> tuple[int, int]:

@@ -7,7 +7,10 @@ import pytest
 
 from nodwyn_tui.agent.countdown import next_event
 from nodwyn_tui.agent.meter import Spent, measure
+from nodwyn_tui.domain import events as ev
+from nodwyn_tui.domain.parts import Text
 from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.domain.usage import Usage
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Warn
 from nodwyn_tui.window.build import UNTRIMMED
@@ -93,6 +96,25 @@ def test_the_marks_are_those_of_the_warning_and_the_rollover() -> None:
     log = session()
     meter = measure(log.window(UNTRIMMED), log.recipe, "", NOTHING, 0, log.budget)
     assert (meter.low, meter.high, meter.ceiling) == (24_000, 30_000, CEILING)
+
+
+@pytest.mark.parametrize(("counted", "source"), [(9_000, "reported"), (40, "estimated")])
+def test_the_figure_is_the_one_that_decides(counted: int, source: str) -> None:
+    """TUI-16, ROL-2: of the last prompt the larger of report and estimate, and what came since."""
+    log = session()
+    log.user("go" * 300)
+    request, _ = log.request()
+    usage = Usage(prompt_tokens=counted, output_tokens=7)
+    reply = log.add(
+        ev.LlmResponse(req=request.seq, parts=(Text("done"),), finish="stop", usage=usage)
+    )
+    spent = replace(NOTHING, last=(request, reply))
+    window = log.window(UNTRIMMED)
+    meter = measure(window, log.recipe, "", spent, 0, log.budget)
+    assert meter.used == log.budget.projection(window) == max(counted, request.estimate) + 7
+    assert meter.source == source
+    changed = measure(window, log.recipe, "", replace(spent, grew=False), 0, log.budget)
+    assert changed.source == "estimated"
 
 
 def test_the_other_strategies_say_what_they_do() -> None:

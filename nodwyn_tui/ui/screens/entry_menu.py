@@ -67,7 +67,7 @@ class EntryMenu(ModalScreen[WindowAction | None]):
 
 def title_of(entry: Entry) -> str:
     """An entry in a few words."""
-    if entry.kind == "call":
+    if entry.kind in ("call", "guidance"):
         return one_line(entry.title)
     said = one_line(entry.preview or entry.title)
     word = _WORDS.get(entry.kind, "")

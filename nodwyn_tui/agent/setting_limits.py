@@ -11,6 +11,7 @@ from nodwyn_tui.config.schema import (
     ModelSettings,
     ProviderName,
     ServerSettings,
+    Settings,
     WindowSettings,
 )
 from nodwyn_tui.config.servers import default_dialect
@@ -21,11 +22,11 @@ from nodwyn_tui.providers.chat_completions import DIALECTS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServedBy:
-    """How a model is asked: empty where that is not known."""
+    """How a model is asked, or models are: empty where that is not known."""
 
     provider: ProviderName | None = None
     dialect: DialectName | None = None
-    strategy: Strategy | None = None
+    strategies: frozenset[Strategy] = frozenset()
 
     @classmethod
     def of(cls, entry: ModelSettings, server: ServerSettings, window: WindowSettings) -> "ServedBy":
@@ -34,8 +35,14 @@ class ServedBy:
         return cls(
             provider=server.provider,
             dialect=entry.dialect if named else default_dialect(entry.server),
-            strategy=entry.strategy or window.strategy,
+            strategies=frozenset({entry.strategy or window.strategy}),
         )
+
+    @classmethod
+    def all_of(cls, settings: Settings) -> "ServedBy":
+        """What holds for all models together: the strategies in use."""
+        own = {entry.strategy for entry in settings.models.values() if entry.strategy}
+        return cls(strategies=frozenset({settings.window.strategy} | own))
 
 
 NOBODY = ServedBy()
@@ -50,8 +57,8 @@ def why_not(about: Described, served: ServedBy) -> str:
         return f"only where the server speaks {speaking}; this one speaks {provider}"
     if provider == "openai" and served.dialect and about.key in DIALECTS[served.dialect].refused:
         return f"a server of the dialect {served.dialect} refuses it"
-    if about.strategy and served.strategy and served.strategy != about.strategy:
-        return f"only with strategy = {about.strategy}"
+    if about.strategies and served.strategies and served.strategies.isdisjoint(about.strategies):
+        return f"only with strategy = {' or '.join(about.strategies)}"
     return ""
 
 

@@ -91,7 +91,10 @@ class Shown:
 
     def _group(self, page: str) -> SettingsGroup:
         """A part that is there once."""
-        rows = tuple(self._row(each, each.path, plain_default(each)) for each in PAGES[page])
+        served = NOBODY if page != "window" else ServedBy.all_of(self.unsaved.loaded.settings)
+        rows = tuple(
+            self._row(each, each.path, plain_default(each), served) for each in PAGES[page]
+        )
         return SettingsGroup(kind=cast("Any", page), title=TITLES[page], rows=rows)
 
     def _model(self, name: str) -> SettingsGroup:
@@ -217,7 +220,10 @@ class Shown:
             default=default.value,
             origin="changed" if changed else "file" if there else default.origin,
             source="" if there else default.source,
-            choices=self._choices(about, served),
+            choices=(offered := self._choices(about, served)),
+            meanings=tuple(about.options.get(choice, "") for choice in offered)
+            if about.options
+            else (),
             why_not=why_not(about, served),
             problem="; ".join(self._said(each) for each in self._told.pop(dotted(path), ())),
             theirs=None if theirs is None else _safe(about, None if theirs is MISSING else theirs),

@@ -3,7 +3,7 @@ and of docs/settings.md. What may stand there, and its default, is the schema's 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from nodwyn_tui.config.allowed import KeyPath
 from nodwyn_tui.config.schema import ProviderName
@@ -17,10 +17,10 @@ NEXT_SESSION = "from the next session"
 class Described:
     """A setting. In `path` a `*` stands for the person's own name. `help` says what it does and
     what it costs, `unset` what counts where nothing is set and the schema has no default.
-    `providers` are the protocols on which alone it works (all, where none is named), `strategy`
-    the one with which alone it does. `later` says when a change counts, where not at once.
-    `suggestions` are words for a text that may be any. A `blank` text says something of its own;
-    else it is the same as none.
+    `providers` are the protocols on which alone it works (all, where none is named), `strategies`
+    those with which alone it does. `options` says of each value what it does and what it costs.
+    `later` says when a change counts, where not at once. `suggestions` are words for a text that
+    may be any. A `blank` text says something of its own; else it is the same as none.
     """
 
     path: KeyPath
@@ -28,7 +28,8 @@ class Described:
     help: str
     unset: str = ""
     providers: tuple[ProviderName, ...] = ()
-    strategy: Strategy | None = None
+    strategies: tuple[Strategy, ...] = ()
+    options: Mapping[str, str] = field(default_factory=dict)
     later: str = ""
     suggestions: tuple[str, ...] = ()
     blank: bool = False
@@ -322,24 +323,36 @@ _OF_A_MODEL = (
     ),
 )
 
+STRATEGY_COSTS: Mapping[str, str] = {
+    "trim": "older results leave the window for a line each; every trim reads what follows it anew,"
+    " and nothing else is spent.",
+    "rollover": "the window begins anew without a note or request of its own; what is needed of the"
+    " old one is looked up, a step each, and in the model's notes.",
+    "compact": "the window begins anew with a note that the model writes; that request reads all of"
+    " it once more, from the cache where there is one.",
+}
+"""What a full window costs under each strategy."""
+
 _OF_A_WINDOW = (
     Described(
         path=("window", "strategy"),
         label="Strategy",
-        help="When the window fills: trim leaves older results out; compact begins anew with a note"
-        " that the model writes; rollover begins anew and leaves the rest to be looked up.",
+        help="What happens when the window fills.",
+        options=STRATEGY_COSTS,
     ),
     Described(
         path=("window", "high_water"),
         label="High water",
         help="Tokens above which the window is trimmed; each trim reads what follows it anew.",
         unset="three quarters of what the context leaves for a prompt",
+        strategies=("trim", "compact"),
     ),
     Described(
         path=("window", "low_water"),
         label="Low water",
         help="Tokens that a trim goes down to; lower is rarer, and forgets more.",
         unset="half of high water",
+        strategies=("trim", "compact"),
     ),
     Described(
         path=("window", "max_result_tokens"),
@@ -350,8 +363,9 @@ _OF_A_WINDOW = (
     Described(
         path=("window", "threshold"),
         label="Rollover at",
-        help="The share of the window at which rollover begins a new one.",
-        strategy="rollover",
+        help="At this share of the window and 5 % more a new one begins; 10 % below it the model is"
+        " warned. Lower: more look-ups, higher: larger prompts, at 1 nothing happens by itself.",
+        strategies=("rollover",),
     ),
     Described(
         path=("window", "fresh"),

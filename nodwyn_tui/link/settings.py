@@ -31,6 +31,7 @@ class Setting(Record):
     file; both as they are typed. `why_not` says why the setting does not apply (then it is shown
     and not taken), `problem` what is wrong with the value, `theirs` what an editor saved meanwhile
     where it and the change differ. `later` says when a change takes effect, where not at once.
+    `meanings` say of each of the `choices` what it does and costs, where there is more to say.
     """
 
     path: tuple[str, ...]
@@ -42,6 +43,7 @@ class Setting(Record):
     origin: SettingOrigin = "default"
     source: str = ""
     choices: tuple[str, ...] = ()
+    meanings: tuple[str, ...] = ()
     why_not: str = ""
     problem: str = ""
     theirs: str | None = None

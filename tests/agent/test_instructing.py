@@ -370,6 +370,20 @@ async def test_a_note_stands_before_what_was_typed_meanwhile(rig: Rig, app: Path
     assert rows(server)[-2:] == [note("app/AGENTS.md", "tabs here"), "user"]
 
 
+async def test_a_note_is_history_and_fresh_rows_stand_behind_it(rig: Rig, app: Path) -> None:
+    """ORD-1, ORD-2: what comes and goes with each request takes no note along."""
+    with ChatServer([READ, READ, say("ok")]) as server:
+        rig.configure(server, context=60_000, fresh="each_request")
+        await rig.open()
+        await rig.ask("go")
+        await rig.close()
+    assert app.is_dir()
+    nearer = note("app/AGENTS.md", "tabs here")
+    assert rows(server, 1) == ["user", "assistant", "tool", nearer, "user"]
+    assert rows(server, 2) == [*rows(server, 1)[:-1], "assistant", "tool", "user"]
+    assert messages(server, 2)[-1]["content"].startswith("[runtime as of here")
+
+
 def unsafe(kind: str, path: Path, outside: Path) -> None:
     match kind:
         case "link out":
@@ -385,6 +399,9 @@ def unsafe(kind: str, path: Path, outside: Path) -> None:
             path.mkdir()
         case "binary":
             path.write_bytes(b"a\0b")
+        case "shut":
+            path.write_text("private")
+            path.chmod(0)
 
 
 @pytest.mark.parametrize(
@@ -396,6 +413,11 @@ def unsafe(kind: str, path: Path, outside: Path) -> None:
         ("pipe", "it is no file"),
         ("folder", "it is no file"),
         ("binary", "it is no text"),
+        pytest.param(
+            "shut",
+            "the system does not permit it (permission denied)",
+            marks=pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything"),
+        ),
     ],
 )
 async def test_what_cannot_be_read_is_told_the_person_once(
@@ -549,6 +571,7 @@ async def test_notes_cost_nothing_of_what_the_caches_hold(rig: Rig, app: Path, n
     root.write_text("use pnpm")
     (rig.workspace / "a.txt").write_text("\n".join(f"line {n} of a file" for n in range(400)))
     settings = {"context": 100_000, "num_ctx": 100_000, "keep_reasoning": True, **cache.settings}
+    settings |= {"fresh": "on_change"}
     script: list[Script] = [
         step(0),
         READ,

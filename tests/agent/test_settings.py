@@ -105,6 +105,35 @@ async def test_a_setting_that_has_no_effect_says_why(settings: Settings) -> None
     assert "cerebras" in row(cerebras, "models", "here", "cache_control").why_not
 
 
+async def test_the_strategy_decides_what_else_applies(settings: Settings) -> None:
+    """ROL-10, TUI-5: each says what it costs; the marks are trim's and compact's, the threshold is
+    rollover's, and in `[window]` what any model uses applies.
+    """
+    shown = await settings.show()
+    strategy = row(shown, "models", "here", "strategy")
+    assert strategy.choices == ("trim", "rollover", "compact")
+    assert len(set(strategy.meanings)) == len(strategy.choices)
+    for name in (("window",), ("models", "here")):
+        assert row(shown, *name, "threshold").why_not == "only with strategy = rollover"
+        assert row(shown, *name, "high_water").why_not == ""
+    own = await settings.show(changed("models", "here", "strategy", to="rollover"))
+    assert row(own, "models", "here", "threshold").why_not == ""
+    assert row(own, "models", "here", "threshold").value == "0.7"
+    marks = "only with strategy = trim or compact"
+    assert row(own, "models", "here", "high_water").why_not == marks
+    assert row(own, "models", "here", "low_water").why_not == marks
+    assert row(own, "models", "there", "threshold").why_not != ""
+    assert row(own, "window", "threshold").why_not == ""
+    assert row(own, "window", "high_water").why_not == ""
+    all_of_them = await settings.show(changed("window", "strategy", to="rollover"))
+    assert row(all_of_them, "window", "high_water").why_not == marks
+    assert row(all_of_them, "window", "threshold").why_not == ""
+    wrong = await settings.show(
+        changed("window", "strategy", to="rollover"), changed("window", "threshold", to="0")
+    )
+    assert "above 0" in row(wrong, "window", "threshold").problem
+
+
 async def test_what_is_typed_is_judged_as_the_file_is(settings: Settings) -> None:
     """C72: by the same rules and words, on the row itself."""
     wrong = (

@@ -83,6 +83,43 @@ async def test_in_mid_run_it_waits_for_the_end(rig: Rig) -> None:
     assert recipe.recipe.task_header == started.task_header
 
 
+async def test_another_strategy_counts_from_the_next_request(rig: Rig) -> None:
+    """ROL-10, TUI-3: header, meter and window follow, in both directions, and a window rolls over
+    once that is the strategy.
+    """
+    settings = Settings(rig)
+    long = "x" * 6_000
+    with ChatServer([say(long)], repeat=True, context=16_384) as server:
+        rig.configure(server)
+        await rig.open()
+        await rig.ask()
+        assert rig.told(up.MeterChanged)[-1].strategy == "trim"
+        saved = await settings.save(
+            await settings.show(),
+            changed("models", "m", "strategy", to="rollover"),
+            changed("models", "m", "threshold", to="0.6"),
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert (await rig.until(up.ModelChanged)).strategy == "rollover"
+        meter = await rig.until(up.MeterChanged)
+        assert meter.strategy == "rollover"
+        assert (meter.low, meter.high) == (meter.ceiling // 2, meter.ceiling * 65 // 100)
+        while not rig.of(ev.WindowReset):
+            assert (await rig.ask("on " + long[:1_500])).why == "done"
+        divider = next(told.entry for told in rig.told(up.EntryAdded) if told.entry.leaves)
+        assert divider.title.startswith("rolled over before the next message")
+        events = {told.next_event for told in rig.told(up.MeterChanged)}
+        assert "rolls over at 65 %" in events
+        assert any(words.startswith(("warns in ~", "rolls over in ~")) for words in events)
+        saved = await settings.save(
+            await settings.show(), changed("models", "m", "strategy", to="trim")
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert (await rig.until(up.ModelChanged)).strategy == "trim"
+        assert (await rig.ask()).why == "done"
+        assert server.violations == []
+
+
 async def test_approvals_and_models_count_at_once(rig: Rig) -> None:
     """A call that waits and is allowed by what was saved goes on (C10); a new model is there."""
     settings = Settings(rig)

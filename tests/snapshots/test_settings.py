@@ -19,6 +19,7 @@ SCENES: dict[str, tuple[str, ...]] = {
     "typing": ("tab", *["down"] * 4, "enter", *"x9"),
     "changed": ("tab", *["down"] * 5, "right", "down", "right"),
     "looked_for": ("slash", *"price", "enter"),
+    "strategy": ("slash", *"window", "enter", "right"),
     "adding": ("a",),
     "test": ("t",),
     "leaving": ("down", "f", "escape"),

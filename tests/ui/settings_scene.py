@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
+from nodwyn_tui.config.described import STRATEGY_COSTS
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.link import settings as sets
@@ -94,8 +95,13 @@ GROUPS = (
         kind="window",
         title="Window",
         rows=(
+            row("window/strategy", "strategy", "choice", "What happens when the window fills.",
+                value="trim", default="trim", choices=tuple(STRATEGY_COSTS),
+                meanings=tuple(STRATEGY_COSTS.values())),
             row("window/high_water", "high water", "number",
                 "Above so many tokens the window is trimmed.", later="from the next session on"),
+            row("window/threshold", "rollover at", "price", "At this share a new window begins.",
+                value="0.7", default="0.7", why_not="only with strategy = rollover"),
             row("window/task_header", "task header", "text", "Stands above each of your requests.",
                 value="Your task:", default="Your task:"),
         ),

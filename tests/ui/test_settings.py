@@ -175,6 +175,18 @@ async def test_choices_switches_and_defaults() -> None:
         assert "is at its default already" in text
 
 
+async def test_each_choice_says_what_it_costs() -> None:
+    """TUI-5: as it is turned to, before anything is saved."""
+    async with opened((120, 36)) as on:
+        await on.press("tab")
+        assert "trim: older results leave" in await on.to("window", "strategy")
+        seen = await on.press("right")
+        assert "rollover: the window begins anew without a note" in seen
+        assert "trim: older" not in seen
+        seen = await on.press("right")
+        assert "compact: the window begins anew with a note" in seen
+
+
 async def test_undo_and_redo() -> None:
     async with opened() as at:
         marks = ("models", "local", "cache_control")

@@ -168,7 +168,7 @@ class SettingsStage(Screen[str]):
         self.title_bar.tell(file, len(self.changes) and count, len(self._problems()))
         self._draw_head()
         if self.at_rows or self.searches:
-            self.about.tell(self.row)
+            self.about.tell(self.row, value=self.changes.shown(self.row) if self.row else "")
         elif self.page in ADDING:
             self.about.tell(None, ADDING[self.page])
         else:

@@ -135,17 +135,16 @@ class AboutSetting(Bar):
         self._setting: Setting | None = None
         self._text = ""
 
-    def tell(self, setting: Setting | None, text: str = "") -> None:
-        """About another one; `text` where none is marked."""
-        self._setting, self._text = setting, text
+    def tell(self, setting: Setting | None, text: str = "", value: str = "") -> None:
+        """About another one, as it stands with the changes; `text` where none is marked."""
+        self._setting, self._text = setting, about(setting, value) if setting else text
         self.redraw()
 
     def bar_rows(self, width: int) -> Iterator[Row]:
         inner = max(width - 2, 1)
         most = self.ROWS if self.app.size.height >= 20 else self.ROWS - 1
         facts = list(self._facts(inner))[: most - 1]
-        text = self._setting.help if self._setting else self._text
-        told = list(wrap([Span(one_line(text))], inner))
+        told = list(wrap([Span(one_line(self._text))], inner))
         room = most - len(facts)
         if len(told) > room:  # the facts are worth more than the end of the help
             told[room - 1 :] = [cut([*told[room - 1], Span(" …", "dim")], inner)]
@@ -158,6 +157,13 @@ class AboutSetting(Bar):
             yield from wrap([Span(f"Does not apply: {one_line(row.why_not)}", "warning")], width)
         elif row is not None:
             yield from wrap([Span(" · ".join(_facts(row)), "dim")], width)
+
+
+def about(row: Setting, value: str) -> str:
+    """What a setting does, and the value that is chosen."""
+    meanings = dict(zip(row.choices, row.meanings, strict=False))
+    meaning = meanings.get(value)
+    return f"{row.help} {value}: {meaning}" if meaning else row.help
 
 
 def _facts(row: Setting) -> Iterator[str]:

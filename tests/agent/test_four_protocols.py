@@ -31,7 +31,7 @@ async def test_reasoning_goes_home_and_words_go_anywhere(rig: Rig) -> None:
     local = OllamaServer([call("shell", {"command": "ls"}, thinking="Local."), say("Four.")])
     servers = (claude, gpt, chat, local)
     with claude, gpt, chat, local:
-        rig.configure(*servers, context=60_000, num_ctx=60_000, keep_reasoning=True)
+        rig.configure(*servers, context=60_000, num_ctx=60_000, keep_reasoning=True, fresh="auto")
         await rig.open(allow=("shell: *",))
         for name in ("m", "m2", "m3", "m4", "m"):
             rig.tell(commands.SwitchModel(model=name))

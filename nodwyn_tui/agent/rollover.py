@@ -19,7 +19,7 @@ from nodwyn_tui.errors import BlockedError, StoreError
 from nodwyn_tui.store.memory import Memory
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Blocked, Reason, RollOver, Warn
-from nodwyn_tui.window.build import UNTRIMMED
+from nodwyn_tui.window.build import UNTRIMMED, Window
 
 HISTORY, MEMORY = "session_history", "memory"
 
@@ -75,7 +75,7 @@ class Rollover:
         if self.conversation.run.usages or not self.active:
             self.after_step(fit)
             return
-        if fit.over(self.conversation.window(UNTRIMMED), self.fresh.tokens(anew=False)):
+        if fit.over(self._without_fresh(()), self.fresh.tokens(anew=False)):
             drafts = self.refused(fit)
             if isinstance(drafts, ev.BudgetBlocked):
                 self.stop(drafts)
@@ -96,7 +96,7 @@ class Rollover:
         """What is to be appended before the next request, with what is `said` in it."""
         talk = self.conversation
         again = reason == "context-exceeded"  # it stands in the window already
-        window = talk.window(UNTRIMMED, *(() if again else said))
+        window = self._without_fresh(() if again else said)
         counted = fit.over(window, self.fresh.tokens(anew=False))
         decision = talk.budget.decide(
             reason, window, talk.recipe, history=self._offers(HISTORY), counted=counted
@@ -114,11 +114,18 @@ class Rollover:
 
     def _fitting(self, fit: Fitting, drafts: Drafts, *, anew: bool) -> Drafts | ev.BudgetBlocked:
         """The drafts, where the request that they make fits, fresh context and all (ROL-6)."""
-        window = self.conversation.window(UNTRIMMED, *drafts)
+        window = self._without_fresh(drafts)
         tokens = fit.over(window, self.fresh.tokens(anew=anew))
         if not tokens:
             return drafts
         return does_not_fit(self.conversation.recipe, tokens, fresh_window=anew)
+
+    def _without_fresh(self, drafts: Drafts) -> Window:
+        """The whole window as if the drafts were recorded, without the fresh rows that the last
+        request alone had: what the next one has of them is counted for itself.
+        """
+        window = self.conversation.window(UNTRIMMED, *drafts)
+        return window.bare or window
 
     def _batch(self, over: RollOver, said: Drafts) -> Drafts:
         """What opens the new window, with the images of what it quotes behind its input (C44)."""

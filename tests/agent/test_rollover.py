@@ -361,3 +361,21 @@ async def test_notes_that_cannot_be_read_drop_nothing_else(rig: Rig) -> None:
         await rig.ask("build it with make")
     assert any("the build wants make" in text for text in texts(server))
     assert any("UTF-8" in note.text for note in rig.of(ev.Note))
+
+
+async def test_fresh_rows_are_counted_once(rig: Rig) -> None:
+    """ROL-6: a message that fits to the token beside them is sent; those of the request before are
+    in no later one.
+    """
+    folder = rig.workspace / ".nodwyn" / "memory"
+    folder.mkdir(parents=True)
+    (folder / "corrections.md").write_text("- " + "say so " * 100 + "\n")
+    with ChatServer([say("one", usage=False), say("two")], context=8_192) as server:
+        rig.configure(server, strategy="rollover", fresh="each_request", threshold=1.0)
+        await rig.open()
+        await rig.ask("first")
+        request = rig.of(ev.LlmRequest)[-1]
+        room = 6_144 - request.estimate - 120
+        assert (await rig.ask("z" * (room * 3))).text == "two"
+        assert rig.of(ev.LlmRequest)[-1].estimate > 5_950
+    assert rig.of(ev.BudgetBlocked) == []

@@ -23,7 +23,7 @@ def with_images(
     """The rows of a new window with the latest images of what was `asked`, in place `at`; `ctx` is
     the context that they are of, 0 for the conversation's.
     """
-    found = [image for said in asked for image in images_behind(talk.event, said.seq)]
+    found = [image for said in asked for image in images_behind(talk.event, _place(talk, said.seq))]
     shown = {row.sha256 for row in rows if isinstance(row, ev.AttachImage)}
     images = [replace(attached(image), ctx=ctx) for image in found if image.sha256 not in shown]
     while images:
@@ -32,3 +32,10 @@ def with_images(
             return whole
         images.pop(0)
     return tuple(rows)
+
+
+def _place(talk: Conversation, seq: int) -> int:
+    """What the images of the words quoted at `seq` stand behind: of a lead-in's, the input that it
+    came with.
+    """
+    return seq + 1 if isinstance(talk.event(seq), ev.WindowLeadIn) else seq

@@ -3,9 +3,9 @@ the recorded events, with the rows of `window/lead_in.py` (ROL-1 to ROL-5).
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from nodwyn_tui.domain.events import (
     AttachImage,
@@ -32,7 +32,7 @@ from nodwyn_tui.domain.request import AssistantRow
 from nodwyn_tui.errors import ReplayError
 from nodwyn_tui.lab.orders import Orders
 from nodwyn_tui.lab.policies import LabPolicy
-from nodwyn_tui.lab.rollovers import MEMORY, Recorded, notes_in
+from nodwyn_tui.lab.rollovers import MEMORY, Along, Recorded, notes_in
 from nodwyn_tui.lab.sessions import AnyEvent, Refolded, Session
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Blocked, Budget, Reason, RollOver, Warn
@@ -80,8 +80,7 @@ class RollingOver(Session):
         """The seqs of recorded rollovers' rows since the last request."""
         self._began: UserMessage | None = None
         """The run's message."""
-        self._images: dict[int, list[AttachImage]] = defaultdict(list)
-        """The images of each message, by its seq."""
+        self._along = Along()
         self._replied = self._settled = self._refused = False
         """Whether the run has a reply; whether a step came to its end on which nothing was decided
         yet; whether the last request was refused for its length.
@@ -173,6 +172,7 @@ class RollingOver(Session):
     def _add(self, event: Event) -> None:
         if isinstance(event, UserMessage) and event.starts_run:
             self._began, self._replied = event, False
+        self._along.feed(event)
         self._budget.feed(event)
         super()._add(event)
 
@@ -187,7 +187,6 @@ class RollingOver(Session):
             said = [message]
             while held and isinstance(held[0], AttachImage):
                 said.append(held.pop(0))
-            self._images[message.seq] = [each for each in said if isinstance(each, AttachImage)]
             on_send = isinstance(message, UserMessage) and message.starts_run
             warned |= self._decide("on-send" if on_send else "mid-run", said, recorded)
             self._settled = False
@@ -205,9 +204,8 @@ class RollingOver(Session):
             return False
         again = reason == "context-exceeded"
         window = self._conversation.window(recipe, UNTRIMMED, *(() if again else said))
-        decision = self._budget.decide(
-            reason, window, recipe, counted=self._counted(window, recorded)
-        )
+        over = self._over(window, recorded, recipe.window.ceiling)
+        decision = self._budget.decide(reason, window, recipe, counted=over)
         match decision:
             case Blocked():
                 raise ReplayError(ENDS.format(seq=end, why=decision.reason))
@@ -219,12 +217,15 @@ class RollingOver(Session):
                 self._put(() if again else said, end)
         return isinstance(decision, Warn)
 
-    def _counted(self, window: Window, recorded: LlmRequest | None) -> int:
-        """What a request was counted to have: by what its server reported of earlier ones."""
+    def _over(self, window: Window, recorded: LlmRequest | None, ceiling: int) -> int:
+        """What a request would be counted to have where that is over the ceiling, by what its
+        server reported of earlier ones; 0 where it fits.
+        """
         if recorded is None:
             return 0
         share = self._share.get(recorded.model.origin, 1.0)
-        return round(window.estimate * share) + self._orders.tokens(recorded)
+        tokens = ceil(window.estimate * share) + self._orders.tokens(recorded)
+        return tokens if tokens > ceiling else 0
 
     def _batch(self, over: RollOver, recipe: Recipe, said: Sequence[Event]) -> Sequence[Event]:
         """What opens the new window, with the images of what it quotes."""
@@ -232,23 +233,16 @@ class RollingOver(Session):
             raise ReplayError(NO_RESETS.format(version=recipe.version))
         shown = self._rolled and self._notes_recorded and recipe.fresh != "off"
         carried, notes = self._carrying.now, "" if shown else self._notes
-        rows = lead_in.batch(over, carried, recipe, said or (lead_in.CONTINUE,), notes)
-        there = {row.sha256 for row in rows if isinstance(row, AttachImage)}
-        images = [
-            replace(image, seq=0)
-            for asked in carried.asked
-            for image in self._images[asked.seq]
-            if image.sha256 not in there
-        ]
+        trigger = said or (lead_in.CONTINUE,)
+        rows = lead_in.batch(over, carried, recipe, trigger, notes, self._along.skills)
+        quotes = any(isinstance(row, WindowLeadIn) and row.asked for row in rows)
+        images = self._along.images_of(carried.asked, rows) if quotes else []
         while images:
-            whole = (*rows, *images)
-            if (
-                self._conversation.window(recipe, UNTRIMMED, *whole).estimate
-                <= recipe.window.low_water
-            ):
-                return whole
+            whole = self._conversation.window(recipe, UNTRIMMED, *rows, *images)
+            if whole.estimate <= recipe.window.low_water:
+                break
             images.pop(0)
-        return rows
+        return (*rows, *images)
 
     def _put(self, rows: Sequence[Event], end: int) -> None:
         """Appends rows; those that are new get seqs between the ones around them, the recorded ones
@@ -281,7 +275,7 @@ class RollingOver(Session):
         began = self._began
         if self._replied or began is None or began.via == "continue":
             return (lead_in.CONTINUE,)
-        return [replace(each, seq=0) for each in (began, *self._images[began.seq])]
+        return [replace(each, seq=0) for each in (began, *self._along.images[began.seq])]
 
     @property
     def _takes_notes(self) -> bool:

@@ -1,20 +1,24 @@
-"""Rollovers as they were recorded, for a re-fold to leave out; and the notes that a model is
-assumed to write where it is warned (`rolling_over.py`).
+"""Rollovers as they were recorded, for a re-fold to leave out; and what is assumed and taken along
+where the policy makes its own (`rolling_over.py`).
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from nodwyn_tui.domain.arguments import read_arguments
 from nodwyn_tui.domain.events import (
     AttachImage,
     BudgetWarning,
     Event,
+    SkillUse,
     ToolCall,
     UserMessage,
     WindowLeadIn,
     WindowReset,
 )
 from nodwyn_tui.lab.compactions import filler
+from nodwyn_tui.window.carrying import Asked
 
 MEMORY = "memory"
 """The tool that writes the notes."""
@@ -71,3 +75,41 @@ class Recorded:
             case _:
                 self._left_for = ""
                 return False
+
+
+class Along:
+    """Follows what a new window takes along beside the words: `images` by the message or lead-in
+    that they are of, and the `skills` in use, whose names are told.
+    """
+
+    def __init__(self) -> None:
+        self.images: dict[int, list[AttachImage]] = defaultdict(list)
+        self.skills: dict[str, str] = {}
+        self._latest: list[AttachImage] = []
+        self._opens = False
+
+    def feed(self, event: Event) -> None:
+        """Takes the next event of the log."""
+        match event:
+            case WindowReset():
+                self.skills.clear()
+            case SkillUse():
+                self.skills.pop(event.name, None)
+                if event.digest:
+                    self.skills[event.name] = event.digest
+            case WindowLeadIn():
+                self._latest, self._opens = self.images[event.seq], True
+            case UserMessage():
+                # The images of a lead-in stand behind the input that it came with.
+                self._latest = self._latest if self._opens else []
+                self.images[event.seq], self._opens = self._latest, False
+            case AttachImage():
+                self._latest.append(event)
+            case _:
+                pass
+
+    def images_of(self, asked: Iterable[Asked], rows: Iterable[Event]) -> list[AttachImage]:
+        """The images of what was asked that are not among the rows, as drafts."""
+        there = {row.sha256 for row in rows if isinstance(row, AttachImage)}
+        found = (image for said in asked for image in self.images[said.seq])
+        return [replace(image, seq=0) for image in found if image.sha256 not in there]

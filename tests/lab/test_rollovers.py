@@ -153,7 +153,7 @@ def test_on_send_a_window_is_left_in_front_of_the_message() -> None:
     log.request()
     log.reply("looked")
     log.add(ev.RunEnd(why="done"))
-    log.user("y" * 5_000)
+    log.user("y" * 6_500)
     log.add(ev.AttachImage(**IMAGE))
     log.request()
     last = texts(list(refold(log.events, ROLLOVER))[-1].window)
@@ -230,10 +230,10 @@ def test_a_clear_stays() -> None:
 
 def test_a_policy_that_would_end_the_session_says_so() -> None:
     """ROL-5: two windows in a row that a single reply fills."""
-    log = LogBuilder(strategy="trim", max_result_tokens=2_500)
+    log = LogBuilder(strategy="trim", max_result_tokens=3_500)
     log.user("read it all")
     for number in range(4):
-        log.exchange(f"c{number}", "x" * 7_400)
+        log.exchange(f"c{number}", "x" * 9_500)
     log.request()
     with pytest.raises(ReplayError, match=f"ends before the request at seq .*{TOO_SMALL}"):
         list(refold(log.events, ROLLOVER))

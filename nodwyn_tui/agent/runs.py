@@ -98,7 +98,7 @@ class Runs:
             fit = Fitting(conversation, self._parts.target, self._parts.counting)
             drafts = self._parts.rollover.admitted("on-send", fit, message, images)
             if isinstance(drafts, ev.BudgetBlocked):
-                self._give_back(words)
+                self.waiting.reject(words)
                 conversation.append(replace(message, rejected=True), drafts, must=True)
                 self._tell_end(Ending.of(BlockedError(drafts.reason)))
                 return
@@ -111,11 +111,6 @@ class Runs:
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=last.run))
         self.begin(self._running())
-
-    def _give_back(self, words: Words) -> None:
-        """The images of a message that fits no window; its text is kept where it stands."""
-        if back := self.attachments.returned(words.images):
-            self._emit(up.Returned(text="", why="rejected", images=back))
 
     def _forget_draft(self, text: str) -> None:
         if self._parts.draft is None:

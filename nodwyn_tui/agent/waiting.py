@@ -64,6 +64,13 @@ class Waiting:
         images = self._give(words.images)
         self._emit(up.Returned(text=words.text, why="queued", images=images))
 
+    def reject(self, words: Words) -> None:
+        """A message fits no window: its images are the person's again, its text is kept where it
+        stands (ROL-8).
+        """
+        if images := self._give(words.images):
+            self._emit(up.Returned(text="", why="rejected", images=images))
+
     def _tell(self) -> None:
         texts = (words.text for words in (*self._steers, *self._queue))
         self._emit(up.Queued(texts=tuple(texts)))

@@ -324,6 +324,24 @@ async def test_images_of_a_message_that_is_too_long_come_back(rig: Rig, tmp_path
         assert rig.of(ev.AttachImage) == []
 
 
+async def test_images_of_a_steer_that_is_too_long_come_back(rig: Rig, tmp_path: Path) -> None:
+    """IMG-2, ROL-8: of what is sent into a run too, which goes on."""
+    gate = threading.Event()
+    with chat(call("fs-list", {}, gate=gate), say("done")) as server:
+        rig.configure(server, context=6_000, max_output=1_000)
+        await rig.open()
+        (image,) = await attach(rig, shot(tmp_path, "a.png"))
+        rig.tell(commands.Send(text="go"))
+        await rig.until(up.RequestSent)
+        rig.tell(commands.Send(text="words " * 20_000, steer=True, images=(image.sha256,)))
+        await rig.until(up.Queued)
+        gate.set()
+        assert (await rig.until(up.RunEnded)).text == "done"
+        (back,) = rig.told(up.Returned)
+        assert (back.why, [each.sha256 for each in back.images]) == ("rejected", [image.sha256])
+        assert rig.of(ev.AttachImage) == []
+
+
 async def test_what_would_pass_a_providers_limit_is_left_out(
     rig: Rig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

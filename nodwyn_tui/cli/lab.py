@@ -73,6 +73,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--high", metavar="N", help="the high mark, in tokens")
     add("--low", metavar="N", help="the low mark, in tokens")
     add("--cap", metavar="N", help="the cap of a result, in tokens")
+    add("--threshold", metavar="T", help="where windows roll over: 0.7, a share of the ceiling")
     add("--folds", metavar="F", help="stale results folded: on, off, or as recorded")
     add("--order", metavar="O", help="where fresh rows stand (" + ", ".join(ORDERS) + ")")
     add("--cache-model", metavar="M", default=ALL, help=f"{', '.join(CACHE_MODELS)} (all)")
@@ -101,6 +102,7 @@ def _policies(parsed: argparse.Namespace) -> tuple[LabPolicy, ...]:
         _numbers("--high", parsed.high),
         _numbers("--low", parsed.low),
         _numbers("--cap", parsed.cap),
+        _shares("--threshold", parsed.threshold),
         _folds(parsed.folds),
         _words(parsed.strategy),
         _words(parsed.order),
@@ -112,11 +114,12 @@ def _policies(parsed: argparse.Namespace) -> tuple[LabPolicy, ...]:
                 high=high,
                 low=low,
                 cap=cap,
+                threshold=threshold,
                 folds=folds,
                 strategy=strategy,
                 order=order,
             )
-            for recipe, high, low, cap, folds, strategy, order in combined
+            for recipe, high, low, cap, threshold, folds, strategy, order in combined
         )
     )
 
@@ -133,6 +136,18 @@ def _numbers(option: str, words: str | None) -> list[int | None]:
         if word is not None and not (word.isascii() and word.isdigit() and int(word)):
             raise UsageError(f"{option} takes whole numbers of tokens or 'recorded', not {word!r}")
         found.append(None if word is None else int(word))
+    return found
+
+
+def _shares(option: str, words: str | None) -> list[float | None]:
+    found: list[float | None] = []
+    for word in _words(words):
+        try:
+            found.append(None if word is None else float(word))
+        except ValueError:
+            found.append(0.0)
+        if found[-1] is not None and not 0 < found[-1] < 1:
+            raise UsageError(f"{option} takes shares between 0 and 1 or 'recorded', not {word!r}")
     return found
 
 

@@ -20,15 +20,16 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabPolicy:
-    """`recipe` is a version; `high`, `low` and `cap` (of a result) are tokens; `folds` False
-    makes none, True makes them wherever the prefix changes anyway, at a trim or a resume (ENG-21);
-    `order` is where fresh rows stand.
+    """`recipe` is a version; `high`, `low` and `cap` (of a result) are tokens, `threshold` is a share
+    of the ceiling (rollover); `folds` False makes none, True makes them wherever the prefix changes
+    anyway, at a trim or a resume (ENG-21); `order` is where fresh rows stand.
     """
 
     recipe: int | None = None
     high: int | None = None
     low: int | None = None
     cap: int | None = None
+    threshold: float | None = None
     folds: bool | None = None
     strategy: str | None = None
     order: str | None = None
@@ -56,6 +57,8 @@ class LabPolicy:
         _known("order", self.order, ORDERS)
         if self.strategy == "rollover":
             self._check_rollover()
+        elif self.threshold is not None:
+            raise UsageError("--threshold changes nothing but under the strategy 'rollover'")
         if self.high is not None and self.low is not None and self.low >= self.high:
             raise UsageError(
                 f"the low mark ({self.low:,}) must be below the high one ({self.high:,})"
@@ -92,6 +95,8 @@ class LabPolicy:
         window = recorded.window
         if self.cap is not None:
             window = replace(window, max_result_tokens=self.cap)
+        if self.threshold is not None:
+            window = replace(window, threshold=self.threshold)
         rolled = recorded.strategy == "rollover"
         if (self.strategy or recorded.strategy) == "rollover":
             return replace(window, high_water=window.ceiling)

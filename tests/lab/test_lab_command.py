@@ -55,6 +55,14 @@ def test_table_and_bars_of_one_log() -> None:
     ("options", "words"),
     [
         (("--strategy", "rollover", "--high", "9"), "under the strategy 'rollover' --high changes"),
+        (
+            ("--strategy", "rollover", "--threshold", "1"),
+            "--threshold takes shares between 0 and 1",
+        ),
+        (
+            ("--strategy", "rollover", "--threshold", "x"),
+            "--threshold takes shares between 0 and 1",
+        ),
         (("--strategy", "guess"), "there is no strategy 'guess'; there are: trim"),
         (("--order", "middle"), "there is no order 'middle'; there are: each_request"),
         (("--recipe", "5"), "recipe version 5 is not documented"),

@@ -41,6 +41,8 @@ def test_other_words_are_no_recipe(words: str) -> None:
         (LabPolicy(strategy="rollover", high=9), "'rollover' --high changes nothing"),
         (LabPolicy(strategy="rollover", low=9), "'rollover' --low changes nothing"),
         (LabPolicy(strategy="rollover", folds=True), "'rollover' --folds changes nothing"),
+        (LabPolicy(strategy="trim", threshold=0.6), "--threshold changes nothing but under"),
+        (LabPolicy(threshold=0.6), "--threshold changes nothing but under"),
         (LabPolicy(strategy="rollover", recipe=16), "16 knows no windows that begin anew"),
         (LabPolicy(strategy="guess"), "there is no strategy 'guess'; there are: trim"),
         (LabPolicy(order="middle"), "there is no order 'middle'; there are: each_request"),
@@ -56,7 +58,7 @@ def test_what_cannot_be_folded_is_refused_by_name(policy: LabPolicy, words: str)
 def test_what_can_be_folded_passes() -> None:
     LabPolicy(recipe=20, strategy="trim", order="off", high=9, low=8).check()
     LabPolicy(strategy="compact").check()
-    LabPolicy(strategy="rollover", cap=900, folds=False, order="off").check()
+    LabPolicy(strategy="rollover", threshold=0.6, cap=900, folds=False, order="off").check()
 
 
 def test_nothing_set_changes_nothing() -> None:
@@ -87,6 +89,9 @@ def test_a_window_that_is_left_has_its_ceiling_for_a_high_mark() -> None:
     """ROL-6; as trimmed, one that was left has the formula's (ENG-18)."""
     rolled = LabPolicy(strategy="rollover").recipe_for(recipe())
     assert (rolled.window.high_water, rolled.window.low_water) == (3_000, 1_000)
+    early = LabPolicy(strategy="rollover", threshold=0.5)
+    assert early.recipe_for(recipe()).window.threshold == 0.5
+    assert early.name == "threshold=0.5,strategy=rollover"
     assert LabPolicy(high=900).recipe_for(rolled).window.high_water == 3_000
     for strategy in ("trim", "compact"):
         back = LabPolicy(strategy=strategy).recipe_for(rolled)

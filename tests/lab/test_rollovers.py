@@ -135,6 +135,15 @@ def test_windows_are_warned_of_and_left(steps: list[Refolded], long: Sequence[ev
         assert texts(after.window)[-2].startswith("assistant: memory(")
 
 
+def test_a_lower_threshold_leaves_more_windows(long: Sequence[ev.Event]) -> None:
+    """ROL-2: and each is left sooner."""
+    often = list(refold(long, LabPolicy(strategy="rollover", threshold=0.5)))
+    seldom = list(refold(long, LabPolicy(strategy="rollover", threshold=0.9)))
+    assert len(begun(often)) > len(begun(seldom)) > 1
+    most = [max(step.window.estimate for step in steps) for steps in (often, seldom)]
+    assert most[0] < most[1]
+
+
 def test_within_a_run_the_persons_words_are_quoted(steps: list[Refolded]) -> None:
     """ROL-1: and the run goes on."""
     for number in begun(steps):

@@ -20,9 +20,9 @@ RECORDED = "recorded"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabPolicy:
-    """`recipe` is a version; `high`, `low` and `cap` (of a result) are tokens, `threshold` is a share
-    of the ceiling (rollover); `folds` False makes none, True makes them wherever the prefix changes
-    anyway, at a trim or a resume (ENG-21); `order` is where fresh rows stand.
+    """`recipe` is a version; `high`, `low` and `cap` (of a result) are tokens, `threshold` is a
+    share of the ceiling (rollover); `folds` False makes none, True makes them wherever the prefix
+    changes anyway, at a trim or a resume (ENG-21); `order` is where fresh rows stand.
     """
 
     recipe: int | None = None

@@ -16,11 +16,14 @@ from nodwyn_tui.lab.measures import Prices, Source, measure
 from nodwyn_tui.lab.policies import LabPolicy
 from nodwyn_tui.lab.replays import Refolded, refold
 from nodwyn_tui.lab.rollovers import assumed_notes, without_rollovers
+from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import TOO_SMALL
 from tests.agent.rig import Rig
 from tests.builders import LogBuilder, texts
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.script import call, say
 from tests.fakes.stocktaking import Model, Task
 from tests.generated import STEPS, Step, played
 from tests.lab.generator import session
@@ -78,6 +81,35 @@ async def test_what_a_server_refused_is_asked_again_as_it_was(tmp_path: Path, ho
     events = await rolled_over(tmp_path, holds=6_000)
     assert "context-exceeded" in resets(events)
     assert digests(events, ROLLOVER) == [request.digest for request in requests(events)]
+
+
+async def test_so_does_one_that_was_steered_resumed_cleared_and_gone_on_with(
+    tmp_path: Path, home: Path
+) -> None:
+    """ROL-2, ROL-4, ROL-9: windows left on send, in front of a steer, and by the person."""
+    rig = Rig(tmp_path)
+    (rig.workspace / "big.txt").write_text(("y" * 59 + "\n") * 500)
+    read, slow = call("fs-read", {"path": "big.txt"}), call("shell", {"command": "sleep 0.4"})
+    runs = [[slow, read, say("done")], [*[read] * 3, say("read")], [say("so")], [read, say("ah")]]
+    with ChatServer([reply for run in runs for reply in run], context=CONTEXT) as server:
+        rig.configure(server, strategy="rollover", context=CONTEXT)
+        await rig.open(allow=("shell: *",))
+        rig.tell(commands.Send(text="start"))
+        await rig.until(up.EntryAdded, lambda e: e.entry.tool == "shell")
+        rig.tell(commands.Send(text="steer " * 5_000, steer=True))
+        assert (await rig.until(up.RunEnded)).text == "done"
+        await rig.ask("read it three times")
+        await rig.close()
+        await rig.open(resume="last", allow=("shell: *",))
+        await rig.ask("more words " * 2_500)
+        rig.tell(commands.ClearWindow())
+        await rig.ask("once more")
+        await rig.close()
+    events = rig.log()
+    assert {"mid-run", "on-send", "clear"} <= set(resets(events))
+    recorded = [request.digest for request in requests(events)]
+    assert digests(events, LabPolicy()) == recorded
+    assert digests(events, ROLLOVER) == recorded
 
 
 async def test_as_trimmed_it_knows_of_no_rollover(tmp_path: Path, home: Path) -> None:

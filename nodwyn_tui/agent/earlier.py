@@ -42,7 +42,9 @@ class Earlier:
             case ev.WindowRewind():
                 kept = [span for span in self.gone if span[0] < event.to]
                 self.gone = [*kept, (event.to, event.seq)]
-            case ev.UserMessage(rejected=False) if not tracker.is_inner(event.ctx):
+            case ev.UserMessage(rejected=False) if not (
+                event.via == "continue" or tracker.is_inner(event.ctx)
+            ):
                 self.windows[-1].first = self.windows[-1].first or event.text[:SHOWN]
             case _:
                 pass

@@ -18,7 +18,7 @@ from nodwyn_tui.window.contexts import StartTracker
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
 from nodwyn_tui.window.prefix import TEMPLATE
 
-VERSION = 5
+VERSION = 6
 """Of what `state` gives: another one is folded anew from the log."""
 
 LONGEST = 2_000

@@ -108,7 +108,10 @@ class Rollover:
                 return self._fitting(fit, self._batch(decision, said), anew=True)
             case Warn():
                 warning = lead_in.warning(decision, notes=self._takes_notes())
-                return self._fitting(fit, (warning, *said), anew=False)
+                warned = self._fitting(fit, (warning, *said), anew=False)
+                if isinstance(warned, tuple):
+                    return warned
+                return self._fitting(fit, said, anew=False)  # it is the warning that is too much
             case None:
                 return () if again else self._fitting(fit, said, anew=False)
 

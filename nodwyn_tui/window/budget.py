@@ -231,7 +231,7 @@ class Budget:
         usage, reply = last.reply.usage, last.reply.seq
         since = [e for e in window.entries if (e.batch or e.seq) > last.request.seq]
         output = usage.output_tokens
-        if output is None:
+        if output is None or not (output or usage.prompt_tokens):  # no count, or one of nothing
             output = sum(entry.tokens for entry in since if entry.seq == reply)
         asked = max(usage.prompt_tokens or 0, last.request.estimate)
         return asked + output + sum(_shown(entry) for entry in since if entry.seq != reply)

@@ -66,6 +66,8 @@ class Carrying:
         self._behind: list[tuple[ContextOpen, Carried]] = []
         self._handovers: set[int] = set()
         self._inner: set[int] = set()
+        self._unanswered: list[tuple[int, Carried]] = []
+        """What was carried where something took its place, by that one's seq."""
 
     def feed(self, event: Event) -> None:
         """Takes the next event of the log."""
@@ -81,10 +83,11 @@ class Carrying:
                 self._leave(lambda opened: opened.id == event.id)
             case WindowRewind():
                 self._leave(lambda opened: opened.seq >= event.to)
-                self.now = self.now.before(event.to)
+                self.now = self._before(event.to)
             case WindowReset():
                 self.now, self.undoable = Carried(), None
                 self._behind.clear()
+                self._unanswered.clear()
             case LlmRequest() if event.purpose == "handover":
                 self._handovers.add(event.seq)
             case LlmRequest():
@@ -93,6 +96,7 @@ class Carrying:
                 # Spoken in, a context is the conversation's start for good.
                 self.undoable = None
                 self._behind.clear()
+                self._keep(event)
                 self.now = _said(self.now, event)
             case _:
                 self.now = self._after(event)
@@ -110,6 +114,7 @@ class Carrying:
                 seen = event.finish != "interrupted"
                 return replace(now, asked=now.asked[:1]) if seen else now
             case RunEnd(why="done"):
+                self._keep(event)
                 return replace(now, asked=())
             case GatePlan():
                 return replace(now, plans=(*now.plans, event))
@@ -119,6 +124,18 @@ class Carrying:
                 return _led_in(event)
             case _:
                 return now
+
+    def _keep(self, event: Event) -> None:
+        """What is carried so far is again, if a rewind takes the event out."""
+        if self.now.asked:
+            self._unanswered.append((event.seq, self.now))
+
+    def _before(self, to: int) -> Carried:
+        """What was carried before what a rewind to `to` takes out."""
+        kept = [(seq, carried) for seq, carried in self._unanswered if seq < to]
+        first = self._unanswered[len(kept) :][:1]
+        self._unanswered = kept
+        return (first[0][1] if first else self.now).before(to)
 
     def _leave(self, gone: Callable[[ContextOpen], bool]) -> None:
         """Back to where the first context that is `gone` was opened."""

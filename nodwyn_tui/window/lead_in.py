@@ -70,10 +70,11 @@ def batch(
     """
     said = {draft.text for draft in trigger if isinstance(draft, UserMessage)}
     left = [e for e in carried.asked if not (isinstance(e, UserMessage) and e.text in said)]
+    goes_on = any(isinstance(e, UserMessage) and e.via == "continue" for e in trigger)
     words = [BEHIND.format(window=over.window)]
-    if over.reason == "mid-run":
+    if over.reason == "mid-run" or (left and goes_on):
         words.append(INTERRUPTED.format(window=over.window))
-    elif left and not any(isinstance(e, UserMessage) and e.via == "continue" for e in trigger):
+    elif left:
         words.append(UNFINISHED)
     if names := ", ".join(skills):
         words.append(SKILLS.format(names=names))

@@ -5,18 +5,19 @@ cut by name, so that the ask is never lost (AGT-16, ROL-1). Pure.
 import re
 from collections.abc import Iterable
 
-from nodwyn_tui.domain.events import Note
+from nodwyn_tui.domain.events import Note, UserMessage
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import cuts
 from nodwyn_tui.window.carrying import Asked
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens
 
 BLOCK = '\n\n<asked item="i:{seq}">\n{text}\n</asked>'
-_QUOTED = re.compile(r'<asked item="i:\d+">\n(.*?)\n</asked>', re.DOTALL)
+_QUOTED = re.compile(r'\n\n<asked item="i:(\d+)">\n(.*?)\n</asked>', re.DOTALL)
 REST = (
     '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
     ' "offset": {at}}} shows them]'
 )
+_REST = re.compile(r"\n\[([\d,]+) more characters; session_history \{[^\n]*\} shows them\]\Z")
 
 
 def quoted(heading: str, asked: Iterable[Asked], recipe: Recipe) -> str:
@@ -34,7 +35,7 @@ def quoted(heading: str, asked: Iterable[Asked], recipe: Recipe) -> str:
 def said(event: Asked) -> str:
     """What the person said, without what frames it where it is quoted."""
     if isinstance(event, Note):
-        return "\n\n".join(_QUOTED.findall(event.text))
+        return "\n\n".join(text for _, text in _QUOTED.findall(event.text))
     return event.text
 
 
@@ -45,10 +46,29 @@ def room_for_request(recipe: Recipe) -> int:
 
 
 def _block(event: Asked, room: int) -> str:
-    """A message of the person, quoted; a note that quotes already stands as it is."""
-    if isinstance(event, Note):
-        return event.text
-    kept = cuts.prefix_within(event.text, room)
-    if left := len(event.text) - len(kept):
-        kept += REST.format(left=left, seq=event.seq, at=len(kept))
-    return BLOCK.format(seq=event.seq, text=kept)
+    """A message of the person, quoted; of a note that quotes already, as much as there is room for
+    now: the window may be a smaller model's.
+    """
+    if isinstance(event, UserMessage):
+        return BLOCK.format(seq=event.seq, text=_cut(event.text, room, event.seq))
+
+    def anew(found: re.Match[str]) -> str:
+        nonlocal room
+        seq, text = int(found[1]), found[2]
+        gone = 0
+        if (rest := _REST.search(text)) is not None:
+            text, gone = text[: rest.start()], int(rest[1].replace(",", ""))
+        block = BLOCK.format(seq=seq, text=_cut(text, room, seq, gone))
+        room = max(room - len(block.encode()), 0)
+        return block
+
+    return _QUOTED.sub(anew, event.text)
+
+
+def _cut(text: str, room: int, seq: int, gone: int = 0) -> str:
+    """As much of a text as the room holds, and how the rest is read; `gone` characters of it are
+    left out already.
+    """
+    kept = cuts.prefix_within(text, room)
+    left = len(text) - len(kept) + gone
+    return kept + REST.format(left=left, seq=seq, at=len(kept)) if left else text

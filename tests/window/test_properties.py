@@ -53,9 +53,9 @@ def test_fresh_rows_stand_between_history_and_what_was_said_last(steps: list[Ste
             assert window.history is not None
             assert window.entries[window.history : window.history + len(own)] == tuple(own)
             behind = window.entries[window.history + len(own) :]
-            assert {entry.kind for entry in behind} <= {"user", "attachment", "note"}
+            assert {entry.kind for entry in behind} <= {"user", "attachment", "note", "warning"}
             before = window.entries[window.history - 1 : window.history]
-            assert {entry.kind for entry in before}.isdisjoint({"user", "attachment"})
+            assert {entry.kind for entry in before}.isdisjoint({"user", "attachment", "warning"})
 
 
 def test_sessions_hold_every_kind_of_line() -> None:

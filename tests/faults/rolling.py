@@ -14,7 +14,7 @@ from typing import Any
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from nodwyn_tui.window import lead_in
+from nodwyn_tui.window import handover, lead_in
 from nodwyn_tui.window.budget import Budget
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
@@ -54,6 +54,8 @@ class Model:
             return self._answer(behind_the_last_reply(body))
 
     def _answer(self, said: str) -> Item:
+        if handover.REQUEST.partition(".")[0] in said:
+            return say("a note")
         if AGAIN in said:
             return say("here")
         if LEFT in said:
@@ -213,7 +215,7 @@ class World:
         """What holds of every log."""
         budget, warned, rollovers = Budget(), set[str](), set[str]()
         for event in events:
-            if isinstance(event, ev.WindowReset):
+            if isinstance(event, ev.WindowReset) and event.kind == "rollover":
                 assert event.rollover_id == budget.rollover_id
                 assert event.rollover_id not in rollovers, "a second reset of one window"
                 rollovers.add(event.rollover_id)

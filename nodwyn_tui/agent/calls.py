@@ -142,9 +142,7 @@ class CallRunner:
         if verdict.decision == "refused":
             return Outcome(text=verdict.refusal(), is_error=True)
         self._ran.add(call.call_id)
-        outcome = await tool.run(arguments, replace(context, granted=ask))
-        self._conversation.run.changed_files.update(outcome.changed)
-        return outcome
+        return await tool.run(arguments, replace(context, granted=ask))
 
     def _decide(self, call: ev.ToolCall, verdict: Verdict) -> None:
         self._conversation.append(
@@ -171,6 +169,7 @@ class CallRunner:
                 artifact=outcome.artifact,
                 lines=outcome.lines,
                 images=outcome.images,
+                changed=outcome.changed or None,
             ),
             *self._toolbox.confirmed(outcome.images),
         )

@@ -62,7 +62,6 @@ class Fresh:
         self._recollection = Recollection(
             lambda lines: size(_text("recall", DATA, lines).encode()), conversation.log.without_keys
         )
-        self._changed: set[str] = set()
         self._reasons: ev.Recall | None = None
         self._notes = ""
 
@@ -129,9 +128,7 @@ class Fresh:
         plan = self._conversation.carrying.now.plan
         if plan is not None:
             yield from (f"{MARKS[i.state]} {i.text}" for i in plan.items if i.state in MARKS)
-        self._changed |= self._conversation.run.changed_files
-        if self._changed:
-            named = sorted(self._changed)
+        if named := sorted(self._conversation.ledger.facts.changed_files):
             more = f" and {len(named) - FILES} more" if len(named) > FILES else ""
             yield f"Files changed: {', '.join(named[:FILES])}{more}"
 

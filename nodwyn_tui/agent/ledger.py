@@ -46,7 +46,8 @@ class Facts:
     """A session's figures and words. Seqs are 0 and texts '' where there is none yet.
 
     `spoken` says that the person has said anything; `floor` is the latest manual reset: nothing
-    before it is shown to the model again (ROL-9); `run_start` the message that began the latest
+    before it is shown to the model again (ROL-9); `changed_files` are those of the workspace that
+    calls changed since then, sorted; `run_start` the message that began the latest
     run, `run_open` whether that run has no end; `waiting` messages that were queued and neither
     sent nor taken back, `waiting_images` their images by text; `markers` whether a redaction marker
     stands in what the model was shown or wrote; `latest` the last answered request to each origin,
@@ -74,6 +75,7 @@ class Facts:
     last_origin: str = ""
     totals: Totals = field(default_factory=Totals)
     floor: int = 0
+    changed_files: list[str] = field(default_factory=list)
     run_start: int = 0
     run_open: bool = False
     waiting: list[str] = field(default_factory=list)
@@ -122,8 +124,10 @@ class Facts:
                 self._said(event)
             case ev.LlmRequest() | ev.LlmResponse() | ev.LlmError():
                 self._exchange(event)
+            case ev.ToolResult(changed=changed) if changed:
+                self.changed_files = sorted({*self.changed_files, *changed})
             case ev.WindowReset(kind="manual"):
-                self.floor = event.seq
+                self.floor, self.changed_files = event.seq, []
             case ev.Note(why=why) if why == TEMPLATE:
                 self._learned(self.answered_by)
             case ev.RunEnd():

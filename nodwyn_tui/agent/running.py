@@ -40,7 +40,9 @@ class Run:
                 self.failure_told = event.retry_in_s is None
             case ev.BudgetBlocked():
                 self.failure_told = True
-            case ev.ToolResult(is_error=True):
-                self.failed.add(event.call_id)
+            case ev.ToolResult():
+                self.changed_files.update(event.changed or ())
+                if event.is_error:
+                    self.failed.add(event.call_id)
             case _:
                 pass

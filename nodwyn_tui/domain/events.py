@@ -302,7 +302,8 @@ class ImageRef:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult(Event):
     """The one result of a call; `artifact` names the file that holds an over-long one whole,
-    `lines` counts the lines of what the tool gave.
+    `lines` counts the lines of what the tool gave, `changed` are files of the workspace that the
+    call changed.
     """
 
     type: ClassVar[str] = "tool.result"
@@ -314,6 +315,7 @@ class ToolResult(Event):
     ms: int | None = None
     artifact: str | None = None
     lines: int | None = None
+    changed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -208,3 +208,24 @@ async def test_all_four_protocols_read_the_history_with_fresh_context_in_play(
         print(f"\n{placement}: {share.row(name)}")  # noqa: T201 - `pytest -s` gives a table
         assert share.cached == share.perfect
         assert placement == "each_request" or share.foretold == share.requests - 1
+
+
+async def test_files_that_were_changed_are_told_by_the_log(rig: Rig) -> None:
+    """ENG-11, ROL-4, ROL-9: as before where the session is opened again, whoever asks first; and
+    no more behind a `/clear`.
+    """
+    write = call("fs-write", {"path": "new.txt", "text": "x\n"})
+    with ChatServer([write, *(say("ok") for _ in range(4))]) as server:
+        rig.configure(server, fresh="run_start")
+        await rig.open(mode="edits")
+        assert (await rig.ask()).changed_files == ("new.txt",)
+        assert (await rig.ask()).changed_files == ()
+        await rig.close()
+        await rig.open(resume="last", mode="edits")
+        await rig.ask()
+        rig.tell(commands.ClearWindow())
+        await rig.ask()
+        await rig.close()
+    told = [any("Files changed: new.txt" in row for row in sent(server, n)) for n in range(5)]
+    assert told == [False, False, True, True, False]
+    assert [row.text.count("new.txt") for row in rig.of(ev.FreshContext)].count(1) == 1

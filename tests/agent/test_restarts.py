@@ -6,6 +6,7 @@ import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.log import Log
 from tests.agent.rig import Rig
 from tests.agent.test_compaction import asks_for_a_note
 from tests.fakes.chat_server import ChatServer
@@ -30,6 +32,7 @@ CALLS = (
     ("plan-write", {"items": [{"text": "look", "state": "doing"}]}),
     ("session_history", {"action": "read_item", "item": "i:6"}),
 )
+DECISIONS = (ev.WindowReset, ev.WindowLeadIn, ev.BudgetWarning, ev.BudgetBlocked)
 FOLDING = {"input": 2.0, "cached": 1.0, "output": 4.0}
 """Prices at which folds pay before the prefix is lost anyway."""
 
@@ -54,8 +57,8 @@ class Model:
         return Say("so", "hm " * 40, made.calls) if chance.random() < 0.3 else made
 
 
-def steps_of(seed: int) -> list[Step]:
-    """What the person does in a session."""
+def steps_of(seed: int, *, each: bool = False) -> list[Step]:
+    """What the person does in a session; with `each`, it is opened again after each step."""
     chance, steps = random.Random(seed), [("ask", 3), ("ask", 100)]
     for _ in range(16):
         kind = chance.choices(
@@ -63,7 +66,8 @@ def steps_of(seed: int) -> list[Step]:
             (6, 5, 1, 1, 1, 1, 2, 3),
         )[0]
         steps.append((kind, chance.randrange(200)))
-    return [*steps, ("restart", 0), ("ask", 9)]
+    again = [("restart", 0)] if each else []
+    return [*(s for step in steps for s in (step, *again)), ("restart", 0), ("ask", 9)]
 
 
 class Person:
@@ -134,7 +138,7 @@ async def played(
         rig.configure(server, **model)
         await rig.open()
         person = Person(rig, restarts=restarts)
-        for step in steps_of(seed):
+        for step in steps_of(seed, each=model["strategy"] == "rollover"):
             await person.do(step)
         await rig.close()
         assert server.violations == []
@@ -160,4 +164,21 @@ async def test_restarts_change_nothing_of_what_is_sent(
     went_on = await played(tmp_path, seed, model, restarts=False)
     came_back = await played(tmp_path, seed, model, restarts=True)
     assert len(went_on) > 20
+    assert came_back == went_on
+
+
+@pytest.mark.parametrize(("seed", "fresh"), [(4, "off"), (8, "on_change")])
+async def test_restarts_decide_no_other_way(
+    tmp_path: Path, home: Path, seed: int, fresh: str
+) -> None:
+    """ROL-4: warned and left at the same places, though it is opened again after each step."""
+    model = {"strategy": "rollover", "fresh": fresh}
+    decided = []
+    for restarts in (False, True):
+        sent = await played(tmp_path, seed, model, restarts=restarts)
+        (log,) = (tmp_path / str(restarts)).rglob("log.jsonl")
+        events = [e for e in Log.read(log).events if isinstance(e, DECISIONS)]
+        decided.append((sent, [replace(e, at="") for e in events]))
+    went_on, came_back = decided
+    assert len(went_on[1]) > 5
     assert came_back == went_on

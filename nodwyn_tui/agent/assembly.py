@@ -202,6 +202,7 @@ class Assembly:
         skills = SessionSkills(conversation, self._library(command), self._emit)
         key = functools.partial(history_key, self._rooms.state, folder.name)
         workspace, clock = Path(command.workspace), self._rooms.clock
+        instructing = Instructing(conversation, files, self._loaded.file.parent, Path.home())
         changes = Changes(workspace, self._rooms.child_environment, clock)
         runtime = Runtime(workspace, clock, lambda: gate.mode, changes)
         fresh = Fresh(conversation, memory, runtime, skills)
@@ -222,9 +223,9 @@ class Assembly:
                 ),
                 gate=gate,
                 fresh=fresh,
-                rollover=Rollover(conversation, fresh, memory, lambda: gate.mode),
+                rollover=Rollover(conversation, fresh, memory, instructing, lambda: gate.mode),
                 skills=skills,
-                instructing=Instructing(conversation, files, self._loaded.file.parent, Path.home()),
+                instructing=instructing,
                 memory=memory,
                 changes=changes,
                 draft=None if command.headless else self._draft(command),

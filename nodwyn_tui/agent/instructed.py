@@ -82,6 +82,12 @@ class Instructed:
             case _:
                 pass
 
+    def anew(self) -> "Instructed":
+        """As it is where another window begins: it has the prompt alone."""
+        other = Instructed()
+        other.remarks, other._prompt = {*self.remarks}, self._prompt
+        return other
+
     def told(self) -> dict[str, str]:
         """By file, what the window has of it, the latest."""
         return self._prompt | {note.file: note.said for note in self._standing()}

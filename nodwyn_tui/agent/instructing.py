@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 from nodwyn_tui.agent.conversation import Conversation
-from nodwyn_tui.agent.instructed import CHANGED, FIRST, LEFT, Touch
+from nodwyn_tui.agent.instructed import CHANGED, FIRST, LEFT, Instructed, Touch
 from nodwyn_tui.agent.instructions import (
     GONE,
     NAMES,
@@ -64,25 +64,39 @@ class Instructing:
         """Notes of what the window does not hold yet, the outermost folder's first. Between a run's
         message or a settled batch and the next request; files are only read where they changed.
         """
-        if not self._conversation.recipe.tools:
-            return  # such a model was told of none: they would fill its small context
-        for source in self._sources():
-            if news := [note for note in self._news(source) if not self._stands(note)]:
+        instructed = self._conversation.instructed
+        for source in self._sources(instructed):
+            if news := self._due(source, instructed):
                 self._conversation.append(*news)
 
-    def _sources(self) -> Iterator[Source]:
+    def anew(self) -> tuple[ev.Note, ...]:
+        """What `tell` would record where another window had just begun (ROL-6)."""
+        instructed, told = self._conversation.instructed.anew(), list[ev.Note]()
+        for source in self._sources(instructed):
+            for note in self._due(source, instructed):
+                instructed.feed(note)
+                told.append(note)
+        return tuple(told)
+
+    def _due(self, source: Source, instructed: Instructed) -> list[ev.Note]:
+        news = self._news(source, instructed)
+        return [note for note in news if not self._stands(note, instructed)]
+
+    def _sources(self, instructed: Instructed) -> Iterator[Source]:
         """The person's folder, the workspace, the folders in it that the window was told of, and
         those that were worked in since the last request.
         """
+        if not self._conversation.recipe.tools:
+            return  # such a model was told of none: they would fill its small context
         root = Path(os.path.realpath(self._files.root))
         yield from sources(self._person, root)
-        told = [PurePath(unquoted(f'"{file}"')) for file in self._conversation.instructed.told()]
+        told = [PurePath(unquoted(f'"{file}"')) for file in instructed.told()]
         folders = {
             str(file.parent)
             for file in told
             if not file.is_absolute() and not has_marker(str(file))
         }
-        for touch in self._conversation.instructed.touches:
+        for touch in instructed.touches:
             for path in self._paths(touch):
                 folders.update(self._folders(path, root))
         for folder in sorted(folders - {"."}, key=lambda path: PurePath(path).parts):
@@ -111,17 +125,17 @@ class Instructing:
         inner = place.path.relative_to(root)
         yield from (str(each) for each in (inner, *inner.parents) if (root / each).is_dir())
 
-    def _stands(self, note: ev.Note) -> bool:
+    def _stands(self, note: ev.Note, instructed: Instructed) -> bool:
         """Whether the window has a note's frame already, as the log holds it: a folder's name may
         look like a key, and be another one there.
         """
-        told = self._conversation.instructed.told()
+        told = instructed.told()
         held = dict(frames(self._conversation.log.without_keys(note.text)))
         return bool(held) and held.items() <= told.items()
 
-    def _news(self, source: Source) -> Iterator[ev.Note]:
+    def _news(self, source: Source, instructed: Instructed) -> Iterator[ev.Note]:
         """What the model, or the person, is to be told of a folder."""
-        instructed, found = self._conversation.instructed, self._look(source)
+        found = self._look(source)
         told = instructed.told()
         known = [name for name in map(source.file, NAMES) if told.get(name, GONE) != GONE]
         if not known and (found is None or _is_anothers(source)):
@@ -135,16 +149,19 @@ class Instructing:
             if found is None or found.file != file:
                 yield _note(LEFT, NO_MORE, file, GONE)
         if found is not None and not self._is_told(found, told.get(found.file)):
-            yield self._note_of(found, source, is_new=found.file not in known)
+            room = self._most() - instructed.spent()
+            yield self._note_of(found, source, room, is_new=found.file not in known)
 
     def _is_told(self, found: Instructions, said: str | None) -> bool:
         without_keys = self._conversation.log.without_keys
         return said is not None and (said == NO_ROOM or found.is_said_by(said, without_keys))
 
-    def _note_of(self, found: Instructions, source: Source, *, is_new: bool) -> ev.Note:
-        ceiling = self._conversation.recipe.window.ceiling
-        said = found.said(most_of(ceiling))
-        room = ceiling * BYTES_PER_TOKEN // PART - self._conversation.instructed.spent()
+    def _most(self) -> int:
+        """Bytes of all such notes in a window."""
+        return self._conversation.recipe.window.ceiling * BYTES_PER_TOKEN // PART
+
+    def _note_of(self, found: Instructions, source: Source, room: int, *, is_new: bool) -> ev.Note:
+        said = found.said(most_of(self._conversation.recipe.window.ceiling))
         if len(said.encode()) > room:
             said = NO_ROOM
         if not is_new:

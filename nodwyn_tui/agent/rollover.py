@@ -11,6 +11,7 @@ from nodwyn_tui.agent.admission import does_not_fit, too_long
 from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.fitting import Fitting
 from nodwyn_tui.agent.fresh import Fresh
+from nodwyn_tui.agent.instructing import Instructing
 from nodwyn_tui.agent.quoted_images import with_images
 from nodwyn_tui.agent.words import attached, images_behind
 from nodwyn_tui.domain import events as ev
@@ -33,6 +34,7 @@ class Rollover:
     conversation: Conversation
     fresh: Fresh
     memory: Memory
+    instructing: Instructing
     mode: Callable[[], Mode]
 
     @property
@@ -131,14 +133,18 @@ class Rollover:
         return window.bare or window
 
     def _batch(self, over: RollOver, said: Drafts) -> Drafts:
-        """What opens the new window, with the images of what it quotes behind its input (C44)."""
+        """What opens the new window: behind its input the images of what it quotes (C44), and what
+        changed of the instructions that the system prompt has (ORD-11).
+        """
         talk = self.conversation
         carried, skills = talk.carrying.now, talk.ledger.facts.skills
         rows = lead_in.batch(
             over, carried, talk.recipe, said or (lead_in.CONTINUE,), self._notes(), skills
         )
         quotes = any(isinstance(row, ev.WindowLeadIn) and row.asked for row in rows)
-        return with_images(talk, rows, carried.asked, at=len(rows)) if quotes else rows
+        if quotes:
+            rows = with_images(talk, rows, carried.asked, at=len(rows))
+        return (*rows, *self.instructing.anew())
 
     def _notes(self) -> str:
         """The notes, where no row of fresh context shows them."""

@@ -254,7 +254,8 @@ class Budget:
             return None
         tokens = max(self.projection(window), counted)
         if reason != "context-exceeded" and tokens < lines.force:
-            due = tokens >= lines.warn and not self.warned
+            # Without tools the model can neither write notes nor look anything up.
+            due = tokens >= lines.warn and not self.warned and bool(recipe.tools)
             fits = tokens + warning_room(lines.ceiling) <= lines.ceiling
             return Warn(tokens, lines.ceiling) if due and fits else None
         too_small = len(self._now.replies) < 2

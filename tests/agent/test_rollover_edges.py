@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from tests.agent.rig import Rig, messages
 from tests.agent.shots import ask_with, attach, shot
 from tests.fakes.chat_server import ChatServer
+from tests.fakes.ollama_server import OllamaServer
 from tests.fakes.script import call, error, say
 
 READ_BIG = call("fs-read", {"path": "big.txt"})
@@ -158,3 +161,39 @@ async def test_windows_are_known_by_what_the_person_said_in_them(rig: Rig) -> No
     (listed,) = [text for text in texts(server) if text.startswith("[history: 2 windows")]
     assert "begins: read it all" in listed
     assert "begins: Continue" not in listed
+
+
+async def test_a_model_without_tools_is_not_told_of_any(rig: Rig) -> None:
+    """ROL-3: it can neither write notes nor look anything up, and its window is never left."""
+    with OllamaServer([say("one"), say("two")], capabilities=("completion",)) as server:
+        rig.configure(server, strategy="rollover", num_ctx=8_192)
+        await rig.open()
+        await rig.ask("z" * 9_500)
+        assert (await rig.ask("z" * 1_900)).text == "two"
+    assert rig.of(ev.BudgetWarning) == []
+
+
+@pytest.mark.parametrize("size", [20_000, 29_400])
+async def test_what_changed_of_instructions_is_counted_with_the_new_window(
+    rig: Rig, size: int
+) -> None:
+    """ROL-6, ORD-11: it is told in the same append, and once; else the old window stays."""
+    file = rig.workspace / "AGENTS.md"
+    file.write_text("Be brief.\n")
+    script = [say(text, usage=False) for text in ("one", "two", "three")]
+    with ChatServer(script, **UNCOUNTED) as server:
+        rig.configure(server, strategy="rollover")
+        await rig.open()
+        await rig.ask("hi")
+        await rig.ask("z" * 20_000)
+        file.write_text("Be kind.\n" * 700)
+        ended = await rig.ask("w" * size)
+    told = [note for note in rig.of(ev.Note) if "has changed" in note.text]
+    if size == 20_000:
+        (reset,) = rig.of(ev.WindowReset)
+        assert (ended.text, reset.batch) == ("three", 4)
+        assert [note.seq > reset.seq for note in told] == [False, True]
+    else:
+        assert (ended.why, len(server.bodies)) == ("blocked", 2)
+        assert rig.of(ev.WindowReset) == []
+        assert rig.of(ev.UserMessage)[-1].rejected

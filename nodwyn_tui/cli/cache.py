@@ -17,6 +17,7 @@ from nodwyn_tui.domain.events import Event, LlmRequest, LlmResponse, SessionStar
 from nodwyn_tui.domain.usage import Usage, read_warm
 from nodwyn_tui.domain.usage import totals as usage_totals
 from nodwyn_tui.providers.shipped import FILE, Shipped
+from nodwyn_tui.window.watch import FRESH
 
 HEADINGS = (
     "seq",
@@ -146,8 +147,12 @@ def _rate(rows: Sequence[Row]) -> str:
 
 
 def missed(row: Row) -> bool:
-    """Whether the server read anew what nothing had changed: a miss of its own (ENG-28)."""
-    if row.prefix_ended_by is not None or row.predicted_cached is None or row.cached_tokens is None:
+    """Whether the server read anew what nothing had changed, rows that go with each request aside:
+    a miss of its own (ENG-28).
+    """
+    if row.prefix_ended_by not in (None, FRESH):
+        return False
+    if row.predicted_cached is None or row.cached_tokens is None:
         return False
     return row.predicted_cached - row.cached_tokens > BLOCK + row.predicted_cached // 20
 
@@ -156,7 +161,7 @@ def ending(row: Row, least: int) -> str:
     """What ended the identical part, or whose miss it is; the cache keeps prompts of `least` tokens
     and more.
     """
-    if row.prefix_ended_by or not missed(row):
+    if not missed(row):
         return row.prefix_ended_by or "-"
     return TOO_SHORT if (row.predicted_cached or 0) < least else SERVERS_MISS
 

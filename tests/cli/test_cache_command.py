@@ -115,6 +115,11 @@ def test_rate_counts_replies_that_report_both(rows: list[Row], rate: float | Non
         ({"predicted_cached": 5_000, "cached_tokens": 0}, True),
         ({"predicted_cached": 5_000, "cached_tokens": 4_900}, False),
         ({"predicted_cached": 5_000, "cached_tokens": 0, "prefix_ended_by": "trim"}, False),
+        ({"predicted_cached": 5_000, "cached_tokens": 0, "prefix_ended_by": "fresh_rows"}, True),
+        (
+            {"predicted_cached": 5_000, "cached_tokens": 4_900, "prefix_ended_by": "fresh_rows"},
+            False,
+        ),
         ({"predicted_cached": 5_000}, False),
         ({"predicted_cached": 0, "cached_tokens": 0}, False),
         ({"cached_tokens": 0}, False),

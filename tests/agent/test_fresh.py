@@ -159,6 +159,23 @@ async def test_what_is_told_whole_over_its_cap_is_told_the_person_once(rig: Rig)
     assert costs[-1]["new"] > 0
 
 
+async def test_files_that_a_session_changed_are_known_after_a_resume(rig: Rig) -> None:
+    """ORD-3, ORD-9: nothing else is said then, so no row is added."""
+    steps = [call("fs-write", {"path": f"{name}.txt", "text": "x\n"}) for name in "ba"]
+    with ChatServer([steps[0], say("ok"), say("on"), steps[1], say("ok")]) as server:
+        rig.configure(server, context=60_000, fresh="on_change")
+        await rig.open(mode="edits")
+        await rig.ask("one")
+        await rig.close()
+        await rig.open(mode="edits", resume="last")
+        await rig.ask("two")
+        await rig.ask("three")
+        await rig.close()
+    assert [result.changed for result in rig.of(ev.ToolResult)] == [("b.txt",), ("a.txt",)]
+    told = [row.text.splitlines()[1:] for row in rig.of(ev.FreshContext) if "state" in row.kind]
+    assert told == [["Files changed: b.txt"], ["Files changed: a.txt, b.txt"]]
+
+
 async def test_a_repositorys_changes_are_told_with_its_branch(rig: Rig) -> None:
     """ORD-3: as far as they are counted by then."""
     subprocess.run(("git", "init", "-b", "side"), cwd=rig.workspace, check=True, timeout=20)

@@ -134,7 +134,10 @@ class OfModel:
         key = about.key
         value = getattr(self.window, key)
         if value is not None:
-            return Default(as_typed(value), source="[window]" if key in self.window_file else "")
+            source = ["[window]"] if key in self.window_file else []
+            if (key, value) == ("fresh", "auto"):
+                source.append(f"{auto_fresh(self.entry, self.server.provider).placement} here")
+            return Default(as_typed(value), source=", ".join(source))
         sizes = self._sizes()
         if sizes is None:
             return Default(source=about.unset)

@@ -80,7 +80,7 @@ async def test_where_fresh_context_stands_is_told_with_its_reason(settings: Sett
     about = row(shown, "models", "here", "fresh").help
     assert about.startswith("auto is each_request here: what stands before rows that go is cached")
     there = row(shown, "models", "there", "fresh")
-    assert there.value == "auto"
+    assert (there.value, there.source) == ("auto", "on_change here")
     assert there.help.startswith("auto is on_change here: kept reasoning is bound to all before it")
     without = (
         changed("models", "there", "keep_reasoning", to="false"),

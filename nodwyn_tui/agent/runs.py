@@ -1,7 +1,7 @@
 """The runs of one session: one at a time, and what is typed meanwhile waits."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import replace
 
 from nodwyn_tui.agent.asking import Asker
@@ -59,15 +59,20 @@ class Runs:
         if self.running:
             self.waiting.add(words, steer=command.steer)
         else:
-            self._say(joined([*self.waiting.take_all(), words]))
+            self._say([*self.waiting.take_all(), words])
 
     def go_on(self) -> None:
         """Continue after a limit, an error or an interruption."""
         if not self.running:
             self._start(ev.UserMessage(text="Continue.", via="continue"))
 
-    def _say(self, words: Words) -> None:
-        self._start(words.message(), words)
+    def _say(self, said: Sequence[Words]) -> None:
+        """Begins a run with several messages as one. Those that had waited and are given back wait
+        no more, else they would come back once more when the session is opened again.
+        """
+        words = joined(said)
+        if not self._start(words.message(), words):
+            self.waiting.given_back(said)
 
     def begin(self, work: Coroutine[None, None, None]) -> None:
         """Something that goes on until it ends or is stopped, as a run does."""
@@ -77,7 +82,7 @@ class Runs:
     def send_waiting(self) -> None:
         """Begins a run with what waits, if anything does."""
         if waiting := self.waiting.take_all():
-            self._say(joined(waiting))
+            self._say(waiting)
 
     async def stop(self) -> None:
         """Stops what goes on, and waits until everything it had started has ended (AGT-3)."""
@@ -85,32 +90,33 @@ class Runs:
             self._run.cancel()
             await asyncio.wait([self._run])
 
-    def _start(self, message: ev.UserMessage, words: Words = NOTHING) -> None:
-        """Records the person's message and begins a run. A disk that refuses the message gives it
-        back to the prompt; one that fits no window is kept, and marked as not sent, and its images
-        go back.
+    def _start(self, message: ev.UserMessage, words: Words = NOTHING) -> bool:
+        """Records the person's message and begins a run; whether it is recorded. A disk that
+        refuses the message gives it back to the prompt; one that fits no window is kept, and marked
+        as not sent, and its images go back.
         """
         conversation, images = self._conversation, words.attached()
         self._before()
         conversation.begin_run()
-        self._parts.instructing.tell()
         try:
+            self._parts.instructing.tell()
             fit = Fitting(conversation, self._parts.target, self._parts.counting)
             drafts = self._parts.rollover.admitted("on-send", fit, message, images)
             if isinstance(drafts, ev.BudgetBlocked):
-                self.waiting.reject(words)
                 conversation.append(replace(message, rejected=True), drafts, must=True)
+                self.waiting.reject(words)
                 self._tell_end(Ending.of(BlockedError(drafts.reason)))
-                return
+                return True
             *_, last = conversation.append(*drafts, must=True)
         except StoreError as error:
             back = self.attachments.returned(words.images)
             self._emit(up.NotSent(text=message.text, reason=str(error), images=back))
             self._tell_end(Ending.of(error))
-            return
+            return False
         self._forget_draft(message.text)
         self._emit(up.RunStarted(run=last.run))
         self.begin(self._running())
+        return True
 
     def _forget_draft(self, text: str) -> None:
         if self._parts.draft is None:

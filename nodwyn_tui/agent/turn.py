@@ -117,8 +117,8 @@ class Turn:
                 fit = self._asker.fit
                 drafts = self._rollover.admitted("mid-run", fit, message, images)
                 if isinstance(drafts, ev.BudgetBlocked):
-                    self._waiting.reject(words)
                     self._conversation.append(replace(message, rejected=True), drafts, must=True)
+                    self._waiting.reject(words)
                 else:
                     self._conversation.append(*drafts, must=True)
                     told = True

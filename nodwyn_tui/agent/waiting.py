@@ -64,6 +64,12 @@ class Waiting:
         images = self._give(words.images)
         self._emit(up.Returned(text=words.text, why="queued", images=images))
 
+    def given_back(self, said: Sequence[Words]) -> None:
+        """Messages of which some had waited are the person's again."""
+        waited = self._conversation.ledger.facts.waiting
+        texts = [words.text for words in said if words.text in waited]
+        self._conversation.append(*(ev.UserQueued(text=text, dropped=True) for text in texts))
+
     def reject(self, words: Words) -> None:
         """A message fits no window: its images are the person's again, its text is kept where it
         stands (ROL-8).

@@ -54,17 +54,23 @@ def too_long(
     )
 
 
-def does_not_fit(recipe: Recipe, tokens: int, *, fresh_window: bool) -> ev.BudgetBlocked:
+def does_not_fit(
+    recipe: Recipe, tokens: int, *, fresh_window: bool, said: bool
+) -> ev.BudgetBlocked:
     """Why a whole request is not sent where the window is not trimmed (ROL-6), and by how much it
-    is too long. `fresh_window` says that it is what a new window would begin with.
+    is too long. `fresh_window` says that it is what a new window would begin with, `said` that a
+    message of the person goes with it.
     """
+    compact = () if fresh_window else (COMPACT,)
+    anew = () if fresh_window and said else (ANEW,)  # which carries nothing along
+    shorter = (SHORTER,) if said else ()
     ceiling = recipe.window.ceiling
     where = "even in a new window, the next request" if fresh_window else "the next request"
     return ev.BudgetBlocked(
         reason=f"{where} would have about {tokens:,} tokens, where it may have {ceiling:,}: that is"
         f" {tokens - ceiling:,} too many",
         figures={"tokens": tokens, "ceiling": ceiling, "context": recipe.num_ctx},
-        remedies=(SHORTER, LARGER) if fresh_window else (COMPACT, ANEW, SHORTER, LARGER),
+        remedies=(*compact, *anew, *shorter, LARGER),
     )
 
 

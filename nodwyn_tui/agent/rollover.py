@@ -123,7 +123,8 @@ class Rollover:
         tokens = fit.over(window, self.fresh.tokens(anew=anew))
         if not tokens:
             return drafts
-        return does_not_fit(self.conversation.recipe, tokens, fresh_window=anew)
+        words = any(isinstance(each, ev.UserMessage) and each.via != "continue" for each in drafts)
+        return does_not_fit(self.conversation.recipe, tokens, fresh_window=anew, said=words)
 
     def _without_fresh(self, drafts: Drafts) -> Window:
         """The whole window as if the drafts were recorded, without the fresh rows that the last

@@ -51,7 +51,11 @@ REMEDIES: Mapping[str, tuple[str, ...]] = {
         "set a smaller `max_result_tokens`, or a higher `threshold`",
         "/compact or /clear, and ask for less at once",
     ),
-    NO_HISTORY: ("allow the tool session_history", "/compact", "/clear"),
+    NO_HISTORY: (
+        "a new session with a model that calls tools: it has session_history",
+        "set `strategy` to trim or compact: the window is kept then",
+        "/compact or /clear",
+    ),
 }
 
 

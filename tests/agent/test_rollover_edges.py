@@ -197,3 +197,25 @@ async def test_what_changed_of_instructions_is_counted_with_the_new_window(
         assert (ended.why, len(server.bodies)) == ("blocked", 2)
         assert rig.of(ev.WindowReset) == []
         assert rig.of(ev.UserMessage)[-1].rejected
+
+
+async def test_what_is_advised_can_be_done(rig: Rig) -> None:
+    """ROL-6, ROL-11: nothing is to be shortened where nothing was said, and no tool allowed that
+    the model has not.
+    """
+    with OllamaServer([say("one")], capabilities=("completion",)) as server:
+        rig.configure(server, strategy="rollover", num_ctx=8_192)
+        await rig.open()
+        await rig.ask("z" * 9_000)
+        assert (await rig.ask("z" * 9_000)).why == "blocked"
+        await rig.close()
+    assert not any("allow" in remedy for remedy in rig.of(ev.BudgetBlocked)[0].remedies)
+    with ChatServer([READ_BIG], repeat=True, context=8_192) as chat:
+        big(rig)
+        rig.configure(chat, strategy="rollover", threshold=1.0)
+        await rig.open()
+        assert (await rig.ask("read it")).why == "blocked"
+    (blocked,) = rig.of(ev.BudgetBlocked)
+    assert not any("shorten" in remedy for remedy in blocked.remedies)
+    assert any("/compact" in remedy for remedy in blocked.remedies)
+    assert len(rig.of(ev.ToolCall)) == len(rig.of(ev.ToolResult)), "results are kept"

@@ -14,13 +14,24 @@ SHOWN = 80
 @dataclass(slots=True)
 class Began:
     """A window: the seq of the event that it began with (0: the session's first), what that was,
-    its time (UTC), and how the first message in it begins.
+    its time (UTC), and how the first message in it begins, with its seq (0 for none).
     """
 
     seq: int = 0
     kind: str = "start"
     at: str = ""
     first: str = ""
+    said: int = 0
+
+    def hear(self, message: ev.UserMessage) -> None:
+        """Takes a message of the window."""
+        if not self.first:
+            self.first, self.said = message.text[:SHOWN], message.seq
+
+    def forget(self, to: int) -> None:
+        """A rewind takes out what was said from a seq on."""
+        if self.said >= to:
+            self.first, self.said = "", 0
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,10 +53,12 @@ class Earlier:
             case ev.WindowRewind():
                 kept = [span for span in self.gone if span[0] < event.to]
                 self.gone = [*kept, (event.to, event.seq)]
+                for window in self.windows:
+                    window.forget(event.to)
             case ev.UserMessage(rejected=False) if not (
                 event.via == "continue" or tracker.is_inner(event.ctx)
             ):
-                self.windows[-1].first = self.windows[-1].first or event.text[:SHOWN]
+                self.windows[-1].hear(event)
             case _:
                 pass
         self._follow(event, tracker.place.since)

@@ -219,3 +219,18 @@ async def test_what_is_advised_can_be_done(rig: Rig) -> None:
     assert not any("shorten" in remedy for remedy in blocked.remedies)
     assert any("/compact" in remedy for remedy in blocked.remedies)
     assert len(rig.of(ev.ToolCall)) == len(rig.of(ev.ToolResult)), "results are kept"
+
+
+async def test_what_was_taken_back_names_no_window(rig: Rig) -> None:
+    """ROL-11: its words are not shown to the model again, not even as a window's beginning."""
+    listing = call("session_history", {"action": "list_windows"})
+    with ChatServer([say("one"), listing, say("done")], context=16_384) as server:
+        rig.configure(server, strategy="rollover")
+        await rig.open()
+        await rig.ask("the wrong paste")
+        rig.tell(commands.EditWindow(entry_id="", action="rewind"))
+        await rig.until(up.Returned)
+        await rig.ask("what I meant")
+    (listed,) = [text for text in texts(server) if text.startswith("[history: 1 windows")]
+    assert "begins: what I meant" in listed
+    assert "wrong paste" not in listed

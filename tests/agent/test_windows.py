@@ -25,7 +25,7 @@ async def test_a_task_of_several_windows_is_done(rig: Rig, strategy: Strategy) -
     model = Model()
     TASK.write(rig.workspace)
     with ChatServer([model], repeat=True, context=CONTEXT - REPLY) as server:
-        rig.configure(server, strategy=strategy, context=CONTEXT)
+        rig.configure(server, strategy=strategy, context=CONTEXT, fresh="auto")
         await rig.open(mode="edits", allow=("shell: *",))
         for text in TASK.asks:
             assert (await rig.ask(text)).why == "done"

@@ -121,7 +121,8 @@ async def measured(name: str, strategy: str, context: int = CONTEXT) -> tuple[Fo
         with cache.server([model], repeat=True, context=context - REPLY) as server:
             own = {"num_ctx" if server.provider == "ollama" else "context": context}
             rig.configure(
-                server, strategy=strategy, max_output=REPLY, max_result_tokens=CAP, price=PRICE,
+                server, strategy=strategy, fresh="auto", max_output=REPLY, max_result_tokens=CAP,
+                price=PRICE,
                 **own, **cache.settings,
             )  # fmt: skip
             await rig.open(mode="edits", allow=("shell: *",))

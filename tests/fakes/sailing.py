@@ -36,7 +36,7 @@ async def sailed(folder: Path, runs: int) -> tuple[Path, int]:
     for each in told:
         await asyncio.to_thread(_write, rig.workspace, each)
     with ChatServer([_Helm(told)], repeat=True, context=CONTEXT) as server:
-        rig.configure(server, strategy="rollover", context=CONTEXT)
+        rig.configure(server, strategy="rollover", context=CONTEXT, fresh="auto")
         await rig.open(mode="edits", allow=("shell: *",))
         for number, each in enumerate(told):
             earlier = [fact.ship for fact in told[number - 3]] if number >= 3 else []

@@ -21,8 +21,10 @@ STOCK = "stock.txt"
 NEAR, FAR = 2, 11
 """How many registers back the other ship's is: FAR for every other one that has so many before."""
 LOG_EVERY = 4
+END = 3
+"""Messages at a request's end among which the latest answer is."""
 NOTED = 5
-"""Berths that a note names: the latest ones in sight."""
+"""Berths that a note names: those of the latest registers in sight."""
 
 _NOT_SAID = ("system", "developer")
 _TEXT_FIELDS = {"content", "text", "output"}
@@ -99,7 +101,7 @@ class Model:
     def __call__(self, body: Mapping[str, Any]) -> Item:
         """The reply to a request of any protocol."""
         seen = Sight(body.get("messages") or body["input"])
-        if any(words in seen.last for words in _ASKS):
+        if any(words in seen.end for words in _ASKS):
             return say(seen.note())
         if seen.is_warned and not seen.has_called("context-notes"):
             text = seen.note()
@@ -132,7 +134,7 @@ class Model:
         self.looked_up += 1
         if words not in seen.last_call:
             return call("session_history", {"action": "search", "query": words, "limit": 3})
-        item = next(iter(re.findall(r"(?m)^(i:\d+) ", seen.last)), "i:0")
+        item = next(iter(re.findall(r"(?m)^(i:\d+) ", seen.end)), "i:0")
         return call("session_history", {"action": "read_item", "item": item, "limit": 2_000})
 
 
@@ -142,7 +144,8 @@ class Sight:
     def __init__(self, messages: Sequence[Mapping[str, Any]]) -> None:
         said = [each for each in messages if each.get("role") not in _NOT_SAID]
         calls = list(_calls(said))
-        self.last, self.last_call = "\n".join(_texts(said[-1])), calls[-1] if calls else ""
+        # Behind the latest answer rows of fresh context may stand.
+        self.end, self.last_call = "\n".join(_texts(said[-END:])), calls[-1] if calls else ""
         self._calls = "\n".join(calls)
         self._text = "\n".join((*_texts(said), *calls))
         self.berths = dict(_BERTH.findall(self._text))
@@ -166,8 +169,11 @@ class Sight:
 
     def register(self, number: int) -> tuple[str, str] | None:
         """The ship of a register and the one beside it, where it is in sight."""
-        found = {int(n): (ship, other) for n, ship, other in _NEXT.findall(self._text)}
-        return found.get(number)
+        return self._registers.get(number)
+
+    @property
+    def _registers(self) -> dict[int, tuple[str, str]]:
+        return {int(n): (ship, other) for n, ship, other in _NEXT.findall(self._text)}
 
     def has_called(self, words: str) -> bool:
         """Whether a call with these words is in sight."""
@@ -175,8 +181,8 @@ class Sight:
 
     def note(self) -> str:
         """What is worth keeping: how far it is, and a few facts."""
-        latest = list(self.berths.items())[-NOTED:]
-        told = "".join(f"- berth of the ship {ship} is {berth}\n" for ship, berth in latest)
+        latest = [ship for _, (ship, _) in sorted(self._registers.items())[-NOTED:]]
+        told = "".join(f"- {_told(Fact(s, self.berths[s], ''))}\n" for s in latest)
         return (
             f"Entered register {self.entered}. The registers up to {self.goal} are to be entered,"
             f" each as a line of {STOCK}: its number, its ship, and the berth of the ship it lies"

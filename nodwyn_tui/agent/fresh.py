@@ -16,6 +16,7 @@ from nodwyn_tui.store.memory import Item, Memory
 from nodwyn_tui.window import lead_in, quoting, rows
 from nodwyn_tui.window.entries import size
 from nodwyn_tui.window.order import PLACEMENTS, FreshKind, Freshness, FreshRow, Placement
+from nodwyn_tui.window.sequence import EACH_REQUEST
 
 CAPS: Mapping[FreshKind, int] = {
     "working_state": 600,
@@ -74,17 +75,26 @@ class Fresh:
         if placement == "off" or (placement == "run_start" and not starts):
             return 0
         shown = Freshness() if anew else self._conversation.freshness
+        led_in = self.leaves_notes if anew else self._led_in
         now = [
-            row for row in self._rows(starts) if not (anew and row.kind == "skills")
+            row for row in self._rows(starts, led_in) if not (anew and row.kind == "skills")
         ]  # dropped, ROL-8
         due = shown.due(now, placement, run_starts=starts)
         again = [shown.known[seq] for seq in due.again.values()]
         return sum(rows.fresh(event).tokens for event in (*due.record, *again))
 
     @property
-    def shows_notes(self) -> bool:
-        """Whether recall shows the notes: in a session that leaves windows (ROL-12)."""
-        return self._placement != "off" and self._conversation.recipe.strategy == "rollover"
+    def leaves_notes(self) -> bool:
+        """Whether a window that begins anew is to begin with the notes, for no row shows them
+        (ROL-12). Neither does one that comes and goes: they would be read anew at each request.
+        """
+        return self._placement in ("off", EACH_REQUEST)
+
+    @property
+    def _led_in(self) -> bool:
+        """Whether the window begins with the notes."""
+        lead = self._conversation.budget.lead_in
+        return lead is not None and lead_in.has_notes(lead)
 
     @property
     def _placement(self) -> Placement:
@@ -104,7 +114,7 @@ class Fresh:
             conversation.fresh = ()
             return
         self._runtime.hold(still=placement != "each_request" and not starts)
-        now = [*self._rows(starts)]
+        now = [*self._rows(starts, self._led_in)]
         due = conversation.freshness.due(now, placement, run_starts=starts)
         drafts: list[ev.Event] = [*due.record]
         if (why := self._reasons) is not None and is_news(why, conversation.freshness.recall):
@@ -112,16 +122,17 @@ class Fresh:
         recorded = conversation.append(*drafts, must=True) if drafts else ()
         conversation.fresh = due.shown(recorded)
 
-    def _rows(self, starts: bool) -> Iterator[FreshRow]:
+    def _rows(self, starts: bool, led_in: bool) -> Iterator[FreshRow]:
         """A row a kind; an empty text where it has nothing to say (ORD-4). `starts` says that a run
-        or a window begins.
+        or a window begins, `led_in` that the window begins with the notes.
         """
         caps = self._conversation.recipe.class_caps
         state = self._row("working_state", TRUSTED, [*self._working_state()])
         yield self._watched(state, caps.get("working_state", 0))
         yield self._skills_row(caps.get("skills", 0))
         yield self._row("runtime", TRUSTED, [*self._runtime.lines()])
-        yield self._recall(caps.get("recall", 0), starts)
+        notes = "" if led_in else self._own_notes(starts)
+        yield self._recall(caps.get("recall", 0), notes)
         yield self._corrections(caps.get("corrections", 0))
 
     def _working_state(self) -> Iterator[str]:
@@ -138,19 +149,23 @@ class Fresh:
         told = self._skills.told(max(cap - head, 0))
         return self._row("skills", THEIRS if told.own else GUIDANCE, told.texts)
 
-    def _recall(self, cap: int, starts: bool) -> FreshRow:
-        """Facts that match what the person asked, the best first, as many as have room."""
+    def _recall(self, cap: int, notes: str) -> FreshRow:
+        """Facts that match what the person asked, the best first, as many as have room; and the
+        notes.
+        """
         asked = " ".join(map(quoting.said, self._conversation.carrying.now.asked))
         found = self._recollection.of(self._items("facts"), asked, cap)
         self._reasons, lines = found.why, [*found.lines]
-        if self.shows_notes and (notes := self._own_notes(starts)):
+        if notes:
             lines += [NOTES, notes]
         return self._row("recall", DATA, lines)
 
     def _own_notes(self, starts: bool) -> str:
-        """The model's notes as they stood when the run or the window began: what it writes since
-        stands in its own call.
+        """The model's notes as they stood when the run or the window began, where windows are left
+        for others: what it writes since stands in its own call.
         """
+        if self._conversation.recipe.strategy != "rollover":
+            return ""
         if starts:
             try:
                 notes = self._memory.text("context-notes").strip()

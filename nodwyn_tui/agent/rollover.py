@@ -149,7 +149,7 @@ class Rollover:
 
     def _notes(self) -> str:
         """The notes, where no row of fresh context shows them."""
-        if self.fresh.shows_notes:
+        if not self.fresh.leaves_notes:
             return ""
         try:
             return self.memory.text("context-notes").strip()

@@ -41,6 +41,7 @@ from nodwyn_tui.window.contexts import CONVERSATION
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, message_tokens
 from nodwyn_tui.window.folds import BY_HAND
 from nodwyn_tui.window.policy import policy_for
+from nodwyn_tui.window.sequence import EACH_REQUEST
 
 WROTE = "wrote context-notes"
 ENDS = "under rollover the session ends before the request at seq {seq}: {why}"
@@ -231,7 +232,8 @@ class RollingOver(Session):
         """What opens the new window, with the images of what it quotes."""
         if not policy_for(recipe.version).resets:
             raise ReplayError(NO_RESETS.format(version=recipe.version))
-        shown = self._rolled and self._notes_recorded and recipe.fresh != "off"
+        rows_show = self._rolled and recipe.fresh not in ("off", EACH_REQUEST)
+        shown = rows_show and self._notes_recorded
         carried, notes = self._carrying.now, "" if shown else self._notes
         trigger = said or (lead_in.CONTINUE,)
         rows = lead_in.batch(over, carried, recipe, trigger, notes, self._along.skills)

@@ -144,7 +144,8 @@ class _Exchange:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Held:
     """What a window has seen, by seq (0: nothing): the first thing that was said in it, the message
-    that its latest run began with, its first two replies, the warning, the first reply after it.
+    that its latest run began with, its first two replies, the warning, the first reply after it;
+    and its lead-in.
     """
 
     too_small: bool = False
@@ -154,6 +155,7 @@ class _Held:
     warned: int = 0
     flushed: int = 0
     last: _Exchange | None = None
+    lead: WindowLeadIn | None = None
 
     def before(self, to: int) -> "_Held":
         """Without what a rewind to `to` takes out."""
@@ -187,6 +189,8 @@ class Budget:
         match event:
             case WindowReset() if place.since == event.seq:
                 self._held = {place: _Held(too_small=bool(event.too_small))}
+            case WindowLeadIn() if event.ctx == place.ctx:
+                self._held[place] = replace(self._now, lead=event)
             case WindowRewind():
                 self._held = {at: held.before(event.to) for at, held in self._held.items()}
             case SessionStart() | SessionResume() | SessionRecipe():
@@ -214,6 +218,11 @@ class Budget:
     def warned(self) -> bool:
         """Whether a warning stands in the window."""
         return self._now.warned > 0
+
+    @property
+    def lead_in(self) -> WindowLeadIn | None:
+        """What the window begins with where it is the next one of a window that was left."""
+        return self._now.lead
 
     def is_fresh(self, reason: Reason) -> bool:
         """Whether a rollover would leave nothing behind (ROL-5): only internal rows stand in the

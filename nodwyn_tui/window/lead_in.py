@@ -99,6 +99,11 @@ def batch(
     return (reset, lead, *trigger)
 
 
+def has_notes(lead: WindowLeadIn) -> bool:
+    """Whether a lead-in shows the notes."""
+    return NOTES.partition("{")[0] in lead.text
+
+
 def shown_notes(notes: str, recipe: Recipe) -> str:
     """As much of the notes as a window shows; what is cut is named."""
     room = recipe.window.ceiling - fixed_tokens(recipe.system, recipe.tools)

@@ -330,9 +330,11 @@ async def test_the_plan_and_the_images_of_the_ask_go_along(rig: Rig, tmp_path: P
     assert "image_url" in json.dumps(messages(server))
 
 
-@pytest.mark.parametrize("fresh", ["off", "on_change"])
+@pytest.mark.parametrize("fresh", ["off", "each_request", "on_change"])
 async def test_notes_are_shown_once_in_the_new_window(rig: Rig, fresh: str) -> None:
-    """ROL-12: in the lead-in, or beside what is recalled; cut by name where they are long."""
+    """ROL-12: in the lead-in, so that they are read once, or beside what is recalled where that
+    stays; cut by name where they are long.
+    """
     notes = "state: " + "half done " * 1_200
     write = call("memory", {"action": "write", "file": "context-notes", "text": notes})
     with ChatServer([write, *[READ_BIG] * 3, say("done")], context=16_384) as server:
@@ -345,7 +347,7 @@ async def test_notes_are_shown_once_in_the_new_window(rig: Rig, fresh: str) -> N
         assert shown.count("state: half done") == 1
         assert "more characters; memory" in shown
         lead = rig.of(ev.WindowLeadIn)[0].text
-        assert ("state: half done" in lead) == (fresh == "off")
+        assert ("state: half done" in lead) == (fresh != "on_change")
     assert len(shown) < 20_000
 
 

@@ -20,7 +20,7 @@ from nodwyn_tui.config.schema import (
     ServerSettings,
     WindowSettings,
 )
-from nodwyn_tui.config.servers import LOCAL
+from nodwyn_tui.config.servers import LOCAL, default_dialect
 from nodwyn_tui.domain.events import ModelRef, Parameters
 from nodwyn_tui.domain.price import Price
 from nodwyn_tui.domain.recipe import KeepReasoning
@@ -379,6 +379,7 @@ def auto_fresh(entry: ModelSettings, provider: ProviderName) -> Choice:
         provider,
         breakpoints=entry.cache_control != "off",
         keeps_reasoning=bool(_keep_reasoning(entry, provider)),
+        dialect=(entry.dialect or default_dialect(entry.server)) if provider == "openai" else None,
     )
 
 

@@ -115,6 +115,7 @@ class Orders:
                     request.model.provider,
                     breakpoints=(parameters.cache_control or "off") != "off",
                     keeps_reasoning=bool(parameters.keep_reasoning),
+                    dialect=parameters.dialect,
                 ).placement
             case "before_run":
                 return "each_request"

@@ -64,14 +64,17 @@ class Choice(NamedTuple):
     why: str
 
 
-def placement_for(provider: str, *, breakpoints: bool, keeps_reasoning: bool) -> Choice:
+def placement_for(
+    provider: str, *, breakpoints: bool, keeps_reasoning: bool, dialect: str | None = None
+) -> Choice:
     """What `auto` is on a provider (ORD-9): rows that come and go where what stands before them is
     read from the cache all the same; rows that stay where a row taken out would cost the prefix or
     void the reasoning bound to it; and those only at a run's start where a template rewrites
     earlier turns at each row of the person's side. `breakpoints` says that the cache is asked for
-    by explicit ones.
+    by explicit ones. Of the dialects of chat completions, llama.cpp's has one slot and templates as
+    Ollama has.
     """
-    if provider == "ollama":
+    if provider == "ollama" or dialect == "llamacpp":
         return Choice("run_start", "chat templates drop earlier thinking at each row that comes")
     if provider == "openai":
         return Choice("each_request", "what stands before rows that go is cached all the same")

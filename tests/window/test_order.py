@@ -231,6 +231,8 @@ def test_a_trim_counts_fresh_rows_and_takes_only_what_is_out_of_date() -> None:
         ("ollama", False, False, "run_start"),
         ("openai", False, False, "each_request"),
         ("openai", True, False, "each_request"),
+        ("openai vllm", False, False, "each_request"),
+        ("openai llamacpp", False, False, "run_start"),
         ("responses", False, False, "on_change"),
         ("responses", False, True, "on_change"),
         ("responses", True, True, "on_change"),
@@ -244,6 +246,9 @@ def test_auto_goes_by_what_cache_and_reasoning_allow(
     provider: str, breakpoints: bool, keeps: bool, placement: Placement
 ) -> None:
     """ORD-9: and says why in a few words."""
-    choice = placement_for(provider, breakpoints=breakpoints, keeps_reasoning=keeps)
+    provider, _, dialect = provider.partition(" ")
+    choice = placement_for(
+        provider, breakpoints=breakpoints, keeps_reasoning=keeps, dialect=dialect or None
+    )
     assert choice.placement == placement
     assert 10 < len(choice.why) < 80

@@ -61,7 +61,7 @@ def digests(events: Sequence[ev.Event], policy: LabPolicy) -> list[str]:
     return [step.window.digest for step in refold(events, policy)]
 
 
-@pytest.mark.parametrize("fresh", ["off", "each_request", "on_change"])
+@pytest.mark.parametrize("fresh", ["off", "each_request", "on_change", "run_start"])
 async def test_a_rolled_over_session_gives_its_own_requests_again(
     tmp_path: Path, home: Path, fresh: str
 ) -> None:

@@ -32,6 +32,9 @@ from tests.fakes.stocktaking import STOCK, Model, Task
 
 CONTEXT, ENDLESS, REPLY, CAP = 64_000, 1_000_000, 8_192, 3_072
 TASK = Task(registers=38, runs=6, size=15_500, log=16_000)
+RESUMED = 3
+"""The run before which the session is closed and opened again."""
+ALLOWED = ("shell: *",)
 PRICE = {"input": 2.0, "cached": 0.2, "output": 10.0}
 """US dollars a million tokens."""
 LINE = (CONTEXT - REPLY) * 3 // 4 * 3 // BYTES_A_TOKEN
@@ -125,13 +128,17 @@ async def measured(name: str, strategy: str, context: int = CONTEXT) -> tuple[Fo
                 price=PRICE,
                 **own, **cache.settings,
             )  # fmt: skip
-            await rig.open(mode="edits", allow=("shell: *",))
-            for text in TASK.asks:
+            await rig.open(mode="edits", allow=ALLOWED)
+            for run, text in enumerate(TASK.asks):
+                if run == RESUMED:
+                    await rig.close()
+                    await rig.open(mode="edits", allow=ALLOWED, resume="last")
                 ended = await rig.ask(text)
                 assert ended.why == "done", ended
             await rig.close()
         assert (rig.workspace / STOCK).read_text() == TASK.stock, "the task was not done"
         assert not server.violations, server.violations
+        assert rig.of(ev.SessionResume), "it was opened again"
         assert rig.opened is not None
         folder = Path(rig.opened.log_path).parent
         calls, _ = await asyncio.to_thread(found_again, folder, TASK.planted)

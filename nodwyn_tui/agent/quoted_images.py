@@ -1,5 +1,5 @@
 """The images of a request that is quoted in a new window: they go along, as many as leave room to
-work in (C44).
+work in; the others are named (C44).
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,8 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.words import attached, images_behind
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.window.build import ORDINARY
-from nodwyn_tui.window.carrying import Asked
+from nodwyn_tui.window.carrying import TASK, Asked
+from nodwyn_tui.window.quoting import left_out
 
 
 def with_images(
@@ -20,18 +21,31 @@ def with_images(
     at: int,
     ctx: int = 0,
 ) -> tuple[ev.Event, ...]:
-    """The rows of a new window with the latest images of what was `asked`, in place `at`; `ctx` is
-    the context that they are of, 0 for the conversation's.
+    """The rows of a new window with the latest images of what was `asked`, in place `at`, and the
+    names of the others in the row that quotes it; `ctx` is the context that they are of, 0 for the
+    conversation's.
     """
     found = [image for said in asked for image in images_behind(talk.event, _place(talk, said.seq))]
     shown = {row.sha256 for row in rows if isinstance(row, ev.AttachImage)}
     images = [replace(attached(image), ctx=ctx) for image in found if image.sha256 not in shown]
-    while images:
-        whole = (*rows[:at], *images, *rows[at:])
-        if talk.window(ORDINARY, *whole).estimate <= talk.recipe.window.low_water:
-            return whole
-        images.pop(0)
-    return tuple(rows)
+    gone: list[ev.AttachImage] = []
+    whole = (*rows[:at], *images, *rows[at:])
+    while images and talk.window(ORDINARY, *whole).estimate > talk.recipe.window.low_water:
+        gone.append(images.pop(0))
+        told = [_naming(row, left_out(gone)) for row in rows]
+        whole = (*told[:at], *images, *told[at:])
+    return whole
+
+
+def _naming(row: ev.Event, names: str) -> ev.Event:
+    """The row with the names of images, if it is the one that quotes the request."""
+    match row:
+        case ev.WindowLeadIn(asked=str(asked)):
+            return replace(row, asked=asked + names)
+        case ev.Note(why=why) if why == TASK:
+            return replace(row, text=row.text + names)
+        case _:
+            return row
 
 
 def _place(talk: Conversation, seq: int) -> int:

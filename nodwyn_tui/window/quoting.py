@@ -3,9 +3,9 @@ cut by name, so that the ask is never lost (AGT-16, ROL-1). Pure.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from nodwyn_tui.domain.events import Note, UserMessage
+from nodwyn_tui.domain.events import AttachImage, Note, UserMessage
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import cuts
 from nodwyn_tui.window.carrying import Asked
@@ -18,6 +18,12 @@ REST = (
     ' "offset": {at}}} shows them]'
 )
 _REST = re.compile(r"\n\[([\d,]+) more characters; session_history \{[^\n]*\} shows them\]\Z")
+
+LEFT_OUT = (
+    "\n\nImages of it that had no room here: {names}. Ask the person to attach one again if you"
+    " need it."
+)
+MOST_NAMES = 20
 
 
 def quoted(heading: str, asked: Iterable[Asked], recipe: Recipe) -> str:
@@ -37,6 +43,14 @@ def said(event: Asked) -> str:
     if isinstance(event, Note):
         return "\n\n".join(text for _, text in _QUOTED.findall(event.text))
     return event.text
+
+
+def left_out(images: Sequence[AttachImage]) -> str:
+    """The names of images that do not go along with what is quoted; '' for none."""
+    names = [f"{image.name} ({image.width}x{image.height})" for image in images[:MOST_NAMES]]
+    if more := len(images) - len(names):
+        names.append(f"{more} more")
+    return LEFT_OUT.format(names=", ".join(names)) if names else ""
 
 
 def room_for_request(recipe: Recipe) -> int:

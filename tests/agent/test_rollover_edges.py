@@ -234,3 +234,19 @@ async def test_what_was_taken_back_names_no_window(rig: Rig) -> None:
     (listed,) = [text for text in texts(server) if text.startswith("[history: 1 windows")]
     assert "begins: what I meant" in listed
     assert "wrong paste" not in listed
+
+
+async def test_images_of_the_ask_that_have_no_room_are_named(rig: Rig, tmp_path: Path) -> None:
+    """ROL-1, C44: the latest go along; of the others the name and the size stay."""
+    with ChatServer([*[READ_BIG] * 5, say("done")], context=16_384) as server:
+        big(rig)
+        rig.configure(server, strategy="rollover", images=True)
+        await rig.open()
+        images = await attach(rig, *[shot(tmp_path, f"{'a' * n}.png") for n in range(1, 5)])
+        assert (await ask_with(rig, "look", *images)).text == "done"
+    leads = rig.of(ev.WindowLeadIn)
+    assert len(leads) == 2
+    for lead in leads:
+        assert (lead.asked or "").count("a.png (1280x720), aa.png (1280x720)") == 1
+        assert "aaa.png" not in (lead.asked or "")
+    assert json.dumps(messages(server)).count('"type": "image_url"') == 2

@@ -9,8 +9,8 @@ from nodwyn_tui.agent.conversation import Conversation
 from nodwyn_tui.agent.words import attached, images_behind
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.window.build import ORDINARY
-from nodwyn_tui.window.carrying import TASK, Asked
-from nodwyn_tui.window.quoting import left_out
+from nodwyn_tui.window.carrying import Asked
+from nodwyn_tui.window.quoting import naming
 
 
 def with_images(
@@ -32,20 +32,9 @@ def with_images(
     whole = (*rows[:at], *images, *rows[at:])
     while images and talk.window(ORDINARY, *whole).estimate > talk.recipe.window.low_water:
         gone.append(images.pop(0))
-        told = [_naming(row, left_out(gone)) for row in rows]
+        told = naming(rows, gone)
         whole = (*told[:at], *images, *told[at:])
     return whole
-
-
-def _naming(row: ev.Event, names: str) -> ev.Event:
-    """The row with the names of images, if it is the one that quotes the request."""
-    match row:
-        case ev.WindowLeadIn(asked=str(asked)):
-            return replace(row, asked=asked + names)
-        case ev.Note(why=why) if why == TASK:
-            return replace(row, text=row.text + names)
-        case _:
-            return row
 
 
 def _place(talk: Conversation, seq: int) -> int:

@@ -41,6 +41,7 @@ from nodwyn_tui.window.contexts import CONVERSATION
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, message_tokens
 from nodwyn_tui.window.folds import BY_HAND
 from nodwyn_tui.window.policy import policy_for
+from nodwyn_tui.window.quoting import naming
 from nodwyn_tui.window.sequence import EACH_REQUEST
 
 WROTE = "wrote context-notes"
@@ -239,12 +240,15 @@ class RollingOver(Session):
         rows = lead_in.batch(over, carried, recipe, trigger, notes, self._along.skills)
         quotes = any(isinstance(row, WindowLeadIn) and row.asked for row in rows)
         images = self._along.images_of(carried.asked, rows) if quotes else []
-        while images:
-            whole = self._conversation.window(recipe, UNTRIMMED, *rows, *images)
-            if whole.estimate <= recipe.window.low_water:
-                break
-            images.pop(0)
-        return (*rows, *images)
+        gone: list[AttachImage] = []
+        whole = (*rows, *images)
+        while images and self._tokens(recipe, whole) > recipe.window.low_water:
+            gone.append(images.pop(0))
+            whole = (*naming(rows, gone), *images)
+        return whole
+
+    def _tokens(self, recipe: Recipe, drafts: Sequence[Event]) -> int:
+        return self._conversation.window(recipe, UNTRIMMED, *drafts).estimate
 
     def _put(self, rows: Sequence[Event], end: int) -> None:
         """Appends rows; those that are new get seqs between the ones around them, the recorded ones

@@ -4,11 +4,12 @@ cut by name, so that the ask is never lost (AGT-16, ROL-1). Pure.
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from nodwyn_tui.domain.events import AttachImage, Note, UserMessage
+from nodwyn_tui.domain.events import AttachImage, Event, Note, UserMessage, WindowLeadIn
 from nodwyn_tui.domain.recipe import Recipe
 from nodwyn_tui.window import cuts
-from nodwyn_tui.window.carrying import Asked
+from nodwyn_tui.window.carrying import TASK, Asked
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN, fixed_tokens
 
 BLOCK = '\n\n<asked item="i:{seq}">\n{text}\n</asked>'
@@ -45,12 +46,25 @@ def said(event: Asked) -> str:
     return event.text
 
 
-def left_out(images: Sequence[AttachImage]) -> str:
-    """The names of images that do not go along with what is quoted; '' for none."""
+def naming(rows: Sequence[Event], images: Sequence[AttachImage]) -> tuple[Event, ...]:
+    """The rows of a new window, the one that quotes the request with the names of its images that
+    do not go along.
+    """
     names = [f"{image.name} ({image.width}x{image.height})" for image in images[:MOST_NAMES]]
     if more := len(images) - len(names):
         names.append(f"{more} more")
-    return LEFT_OUT.format(names=", ".join(names)) if names else ""
+    told = LEFT_OUT.format(names=", ".join(names)) if names else ""
+    return tuple(_with(row, told) for row in rows)
+
+
+def _with(row: Event, told: str) -> Event:
+    match row:
+        case WindowLeadIn(asked=str(asked)):
+            return replace(row, asked=asked + told)
+        case Note(why=why) if why == TASK:
+            return replace(row, text=row.text + told)
+        case _:
+            return row
 
 
 def room_for_request(recipe: Recipe) -> int:

@@ -184,7 +184,7 @@ class Asker:
         """The request in the log, before a byte of it is sent (ENG-24)."""
         conversation, target = self._conversation, self.target
         # Encoded first: a setting that the dialect refuses must leave no request behind.
-        parameters = replace(target.parameters, history=window.history)
+        parameters = replace(target.parameters, history=window.history, former=window.former)
         exchange = target.provider.stream(
             window.request, target.ref, parameters, conversation.sight.pixels
         )

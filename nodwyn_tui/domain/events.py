@@ -199,7 +199,8 @@ class Parameters:
     `session_key` is the SHA-256 of the session id, hex; `think` is Ollama's field; `effort` the
     provider's word; `scopes` what a signed-in person's token was granted, `None` for an API key;
     `summary` how much a Responses model tells of its reasoning; `history` how many of its messages
-    stand before fresh ones that are gone with the request, `None` where it has none.
+    stand before fresh ones that are gone with the request, `None` where it has none, and `former`
+    how many of these stood there in the request before.
     """
 
     num_ctx: int | None = None
@@ -215,6 +216,15 @@ class Parameters:
     scopes: tuple[str, ...] | None = field(default=None, metadata={"omit_none": True})
     summary: str | None = field(default=None, metadata={"omit_none": True})
     history: int | None = field(default=None, metadata={"omit_none": True})
+    former: int | None = field(default=None, metadata={"omit_none": True})
+
+    def markers(self, ahead: int) -> tuple[int, int] | None:
+        """The former history marker and this request's, with `ahead` more messages before them;
+        `None` where they follow from the conversation alone.
+        """
+        if self.history is None:
+            return None
+        return self.former + ahead if self.former else 0, self.history + ahead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

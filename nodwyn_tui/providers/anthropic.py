@@ -58,14 +58,14 @@ class Anthropic:
         effort = effective(parameters.effort, request.max_output)
         keeps = parameters.keep_reasoning if effort not in OFF else False
         messages = self._conversation(
-            request, pixels, model.origin, keeps, cached, parameters.history
+            request, pixels, model.origin, keeps, cached, parameters.markers(0)
         )
         without = ""
         if has_budget(effort) and not may_think(messages):
             # A loop that can't begin with its thinking goes on without any (C14).
             effort, keeps, without = "off", False, SILENT
             messages = self._conversation(
-                request, pixels, model.origin, keeps, cached, parameters.history
+                request, pixels, model.origin, keeps, cached, parameters.markers(0)
             )
         body: dict[str, Json] = {
             "model": model.id,
@@ -93,7 +93,7 @@ class Anthropic:
         origin: str,
         keeps: KeepReasoning,
         cached: str,
-        history: int | None,
+        told: tuple[int, int] | None,
     ) -> list[WireMessage]:
         """The messages. A request that switches thinking off takes none along."""
         return self._messages.of(
@@ -102,7 +102,7 @@ class Anthropic:
             cached,
             pixels,
             only_latest=keeps == "latest",
-            history=history,
+            told=told,
         )
 
     def decoder(self, model: ModelRef) -> Decoder:

@@ -14,6 +14,7 @@ from nodwyn_tui.domain.parts import Block, Call, Text, UserPart
 from nodwyn_tui.domain.request import AssistantRow, Json, Message, ToolRow, UserRow
 from nodwyn_tui.providers.body import RowMemo, Rows, WireMessage
 from nodwyn_tui.providers.calls import arguments_object, wire_name
+from nodwyn_tui.providers.history import last_reply
 from nodwyn_tui.providers.images import Pixels, base64_of, images_of, no_pixels
 from nodwyn_tui.providers.marks import CACHE_CONTROL, marked_blocks
 from nodwyn_tui.providers.rows import NO_ANSWER, NO_OUTPUT, NO_TEXT, opened, said
@@ -46,12 +47,12 @@ class Messages:
         pixels: Pixels = no_pixels,
         *,
         only_latest: bool,
-        history: int | None = None,
+        told: tuple[int, int] | None = None,
     ) -> list[WireMessage]:
         """The messages of a conversation. Blocks of `origin` go back, '' for nobody's;
         `cache_control` is '' where no cache is asked for; `only_latest` says that the next request
-        will be without the blocks that this one has, `history` how many rows stand before fresh
-        ones, which it will be without too.
+        will be without the blocks that this one has, `told` how many rows stand before fresh ones,
+        which it will be without too: in the former request, and in this one.
         """
         turns = _turns(opened(rows))
         look = _Look(origin)
@@ -62,8 +63,10 @@ class Messages:
         messages = self._plain.joined([(turn, look) for turn in turns], made)
         if cache_control:
             ends = _ends_before_thinking(messages) if only_latest else _ends(messages)
-            passing = () if history is None else rows[history:]
-            places = _places(messages, *ends, len(_said(tuple(passing), pixels)))
+            former, history = told or (len(rows), len(rows))
+            answered = () if only_latest else rows[former : last_reply(rows)]
+            passing = [len(_said(tuple(each), pixels)) for each in (answered, rows[history:])]
+            places = _places(messages, ends, passing)
             bearers = [
                 (turns[at], _Look(origin, blocks, cache_control)) for at, blocks in places.items()
             ]
@@ -118,16 +121,19 @@ def _is_opaque(block: Mapping[str, Json]) -> bool:
 
 
 def _places(
-    messages: Sequence[WireMessage], former: int, end: int, passing: int
+    messages: Sequence[WireMessage], ends: tuple[int, int], passing: Sequence[int]
 ) -> dict[int, tuple[int, ...]]:
-    """The blocks that bear marks, by message; the last `passing` do not stay where they are."""
+    """The blocks that bear marks, by message: before both `ends`, but for the last so many blocks
+    there that stood, or stand, behind fresh ones.
+    """
     blocks = [
         (at, n) for at, message in enumerate(messages) for n in range(len(message["content"]))
     ]
     bears = [not _is_opaque(messages[at]["content"][n]) for at, n in blocks]
     counts = [0, *accumulate(len(message["content"]) for message in messages)]
+    former, end = (counts[at] for at in ends)
     places: dict[int, tuple[int, ...]] = {}
-    for place in marked_blocks(bears, counts[former], min(counts[end], counts[-1] - passing)):
+    for place in marked_blocks(bears, former - passing[0], min(end, counts[-1] - passing[1])):
         at, n = blocks[place]
         places[at] = (*places.get(at, ()), n)
     return places

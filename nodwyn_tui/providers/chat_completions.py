@@ -134,7 +134,7 @@ class ChatCompletions:
         name = parameters.dialect or ""
         server, shown = dialect_named(name), opened(request.messages)
         ask = "" if "cache_control" in server.refused else parameters.cache_control
-        marks = ChatMarks.of(ask, parameters.history, len(shown) - len(request.messages))
+        marks = ChatMarks.of(ask, parameters, len(shown) - len(request.messages))
         form, variant = in_parts if marks else dict, f"{name} {origin} {bool(marks)}"
         rows = self._memo.messages(
             shown, variant, lambda row: form(_message(row, server, origin, pixels))

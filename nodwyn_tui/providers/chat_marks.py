@@ -7,8 +7,10 @@ the next only the marks come and go; images stand before their text, which bears
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from nodwyn_tui.domain.request import AssistantRow, Json, Message
+from nodwyn_tui.domain.events import Parameters
+from nodwyn_tui.domain.request import Json, Message
 from nodwyn_tui.providers.body import WireMessage
+from nodwyn_tui.providers.history import last_reply
 from nodwyn_tui.providers.images import behind_results
 from nodwyn_tui.providers.marks import CACHE_CONTROL, marked_blocks
 
@@ -16,19 +18,21 @@ from nodwyn_tui.providers.marks import CACHE_CONTROL, marked_blocks
 @dataclass(frozen=True, slots=True)
 class ChatMarks:
     """The marks of one request: what each asks for, and how many rows stand before those that go
-    again, all (`None`) where none does.
+    again, in the former request and in this one; `None` where none does.
     """
 
     ask: Mapping[str, str]
-    history: int | None
+    told: tuple[int, int] | None
 
     @classmethod
-    def of(cls, cache_control: str | None, history: int | None, opening: int) -> "ChatMarks | None":
+    def of(
+        cls, cache_control: str | None, parameters: Parameters, opening: int
+    ) -> "ChatMarks | None":
         """Those of a `cache_control`, if it asks for any; `opening` rows stand before the
         conversation's own.
         """
         ask = CACHE_CONTROL.get(cache_control or "")
-        return None if ask is None else cls(ask, None if history is None else history + opening)
+        return None if ask is None else cls(ask, parameters.markers(opening))
 
     def on(self, message: Mapping[str, Json]) -> WireMessage:
         """The message with a mark on its last part, which is a text."""
@@ -50,11 +54,10 @@ class ChatMarks:
             ahead = count + sum(place <= count for place in images)
             return sum(at < ahead for at, _ in blocks)
 
-        history = len(rows) if self.history is None else self.history
-        former, end = counted(min(_last_reply(rows), history)), counted(history)
-        places = marked_blocks([bears for _, bears in blocks], former, end)
+        former, history = self.told or (last_reply(rows), len(rows))
+        places = marked_blocks([bears for _, bears in blocks], counted(former), counted(history))
         # The request's own ask counts as one, too: with it, a fourth mark would be one too many.
-        for place in {*places[:1], *places[-1:]} if self.history is None else places:
+        for place in {*places[:1], *places[-1:]} if self.told is None else places:
             at, _ = blocks[place]
             messages[at] = self.on(messages[at])
 
@@ -67,11 +70,6 @@ def in_parts(message: Mapping[str, Json]) -> dict[str, Json]:
     elif content is not None:
         content = sorted(content, key=lambda part: part["type"] == "text")
     return {**message, "content": content}
-
-
-def _last_reply(rows: Sequence[Message]) -> int:
-    """How many rows stand before the last reply, 0 where there is none."""
-    return max((at for at, row in enumerate(rows) if isinstance(row, AssistantRow)), default=0)
 
 
 def _bears(message: Mapping[str, Json]) -> Iterator[bool]:

@@ -9,30 +9,38 @@ from collections.abc import Sequence
 from nodwyn_tui.domain.request import AssistantRow, Message, UserRow
 
 
-def history(rows: Sequence[Message], *, latest_only: bool = False) -> int:
-    """How many rows stand before the history marker; 0 where there is none. With `latest_only`, the
-    opaque reasoning of the last reply leaves with the next one, so the marker stands before it.
-    """
-    if latest_only:
-        return _last_reply(rows)
-    end = len(rows)
-    while end and isinstance(rows[end - 1], UserRow):
-        end -= 1
-    return end
-
-
-def history_marks(rows: Sequence[Message], *, latest_only: bool = False) -> list[int]:
+def history_marks(
+    rows: Sequence[Message],
+    *,
+    told: tuple[int, int] | None = None,
+    latest_only: bool = False,
+    thoughtful: bool = False,
+) -> list[int]:
     """The history marker of the request before this one and its own, as counts of rows, in order.
 
-    The request before ended where the last reply begins.
+    They are `told` where rows that go stand behind them, else found. With `latest_only`, opaque
+    reasoning leaves with the next reply: the markers stand before the replies that had it, the
+    latest one if it is `thoughtful`, the one before it in any case.
     """
-    before = history(rows[: _last_reply(rows)], latest_only=latest_only)
-    return sorted({before, history(rows, latest_only=latest_only)} - {0})
+    latest = last_reply(rows)
+    former, own = told or (_settled(rows[:latest]), _settled(rows))
+    if latest_only:
+        former = min(former, last_reply(rows[:latest]))
+        own = min(own, latest) if thoughtful else own
+    return sorted({former, own} - {0})
 
 
-def _last_reply(rows: Sequence[Message]) -> int:
+def last_reply(rows: Sequence[Message]) -> int:
     """How many rows stand before the last reply, 0 where there is none."""
     for at in range(len(rows) - 1, -1, -1):
         if isinstance(rows[at], AssistantRow):
             return at
     return 0
+
+
+def _settled(rows: Sequence[Message]) -> int:
+    """How many rows stand before what the person said last."""
+    end = len(rows)
+    while end and isinstance(rows[end - 1], UserRow):
+        end -= 1
+    return end

@@ -15,7 +15,7 @@ from nodwyn_tui.errors import ProviderError
 from nodwyn_tui.providers.base import Decoder, Framing, WireRequest
 from nodwyn_tui.providers.body import RowMemo, WireMessage
 from nodwyn_tui.providers.calls import arguments_text, wire_name
-from nodwyn_tui.providers.history import history_marks
+from nodwyn_tui.providers.history import history_marks, last_reply
 from nodwyn_tui.providers.images import DETAIL, Pixels, data_url, images_of, no_pixels
 from nodwyn_tui.providers.opaque import given_back
 from nodwyn_tui.providers.response_items import REASONING
@@ -67,9 +67,14 @@ class Responses:
             rows, variant, lambda row: _items(row, model.origin, marked, pixels)
         )
         if marked:
-            _set_marks(
-                items, history_marks(rows, latest_only=parameters.keep_reasoning == "latest")
+            latest = items[last_reply(rows)]
+            marks = history_marks(
+                rows,
+                told=parameters.markers(len(rows) - len(request.messages)),
+                latest_only=parameters.keep_reasoning == "latest",
+                thoughtful=any(item["type"] == REASONING for item in latest),
             )
+            _set_marks(items, marks)
             if request.system.strip():
                 items.insert(0, (_marked(WireMessage(_message("system", request.system))),))
         body["input"] = [item for made in items for item in made]
@@ -117,7 +122,9 @@ def _caching(parameters: Parameters) -> dict[str, Json]:
     if parameters.cache_key == "session" and (key := key_to_send(parameters)):
         asks["prompt_cache_key"] = key
     if ttl := _LIFETIMES.get(parameters.cache_control or "off"):
-        asks["prompt_cache_options"] = {"mode": "implicit", "ttl": ttl}
+        # What would be written behind rows that go could never be read again (ORD-6).
+        mode = "implicit" if parameters.history is None else "explicit"
+        asks["prompt_cache_options"] = {"mode": mode, "ttl": ttl}
     return asks
 
 

@@ -67,6 +67,13 @@ class Window:
     bare: "Window | None" = field(default=None, repr=False, compare=False)
 
     @property
+    def former(self) -> int | None:
+        """What `history` was of the request before, which the last reply answered; `None` where no
+        rows stand in this one alone.
+        """
+        return None if self.history is None else order.answered(self.entries[: self.history])
+
+    @property
     def digest(self) -> str:
         """The SHA-256 of the request's canonical JSON, hex."""
         return self.tape.digest

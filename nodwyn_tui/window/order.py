@@ -96,6 +96,14 @@ def tail(entries: Sequence[Entry]) -> int:
     return start
 
 
+def answered(history: Sequence[Entry]) -> int:
+    """How many entries of a history stood before the unanswered input that the last reply in it
+    answers.
+    """
+    replies = (at for at in range(len(history) - 1, -1, -1) if history[at].kind == "assistant")
+    return tail(history[: next(replies, 0)])
+
+
 def recorded(events: Sequence[Event]) -> dict[int, FreshContext]:
     """The rows of fresh context among events, by seq."""
     return {event.seq: event for event in events if isinstance(event, FreshContext)}

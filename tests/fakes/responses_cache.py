@@ -29,8 +29,8 @@ class Read:
 
 class ReplicaCache:
     """`blocks`: automatic, in steps of 128 tokens from 1,024 on, and free. `breakpoints`: entries
-    at the last three explicit marks and an implicit one at the end; writes are counted. A request
-    without a key goes to the next machine in turn.
+    at the last three explicit marks and an implicit one at the end, or at the last four where that
+    is not wanted; writes are counted. A request without a key goes to the next machine in turn.
     """
 
     def __init__(self, kind: CacheKind, replicas: int = 1) -> None:
@@ -46,7 +46,9 @@ class ReplicaCache:
         head = [body.get("tools") or [], body.get("instructions") or ""]
         plain = [without_breakpoints(item) for item in items]
         if self._kind == "breakpoints":
-            marks = [len(head) + place + 1 for place in breakpoints(items)][-3:]
+            marks = [len(head) + place + 1 for place in breakpoints(items)]
+            explicit = (body.get("prompt_cache_options") or {}).get("mode") == "explicit"
+            marks = marks[-4:] if explicit else [*marks[-3:], len(head) + len(plain)]
             return self._marked([*head, *plain], marks, self._entries[at])
         counted = self._automatic[at].count({"tools": head[0], "messages": [head[1], *plain]})
         return Read(counted.prompt, counted.cached if self._kind == "blocks" else 0)
@@ -58,7 +60,7 @@ class ReplicaCache:
         latest = list(entries)[-LATEST:]
         cached = max((ends[n] for n, name in enumerate(names) if name in latest), default=0)
         cached = min(cached, ends[-1] - 1)
-        kept = [mark for mark in sorted({*marks, len(pieces)}) if ends[mark] >= LEAST]
+        kept = [mark for mark in sorted({*marks}) if ends[mark] >= LEAST]
         for mark in kept:
             entries.pop(names[mark], None)
             entries[names[mark]] = None

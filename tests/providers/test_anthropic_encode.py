@@ -392,6 +392,20 @@ def test_where_only_the_latest_thinking_is_sent_marks_stand_before_it() -> None:
     assert problems(request(*rows), **latest) == []
 
 
+def test_the_former_mark_stands_before_what_was_not_answered_then() -> None:
+    """ORD-6: fresh rows stood between the two; however long the message is, what was written before
+    it is in reach of a mark.
+    """
+    said = [user(f"line {n}") for n in range(25)]
+    rows = (user("hi"), reply("yes"), *said, AssistantRow((call("c1"),)), result(call("c1"), "x"))
+    goes = request(*rows, user("[runtime] now"))
+    asks = {"cache_control": "ephemeral", "history": len(rows), "former": 2}
+    assert places(messages(goes, **asks)) == [(1, 0), (2, 12), (4, 0)]
+    assert problems(goes, **asks) == []
+    first = request(user("[runtime] now"), user("hi"))
+    assert places(messages(first, cache_control="ephemeral", history=0, former=0)) == []
+
+
 def test_a_mark_that_moves_changes_nothing_else() -> None:
     """ORD-8: the messages of the shorter request are the first ones of the longer, byte for byte
     but for the marks; the dialect remembers rows, and gives what a new one would.

@@ -349,21 +349,24 @@ def marks(wire: WireRequest) -> list[int]:
 
 
 def test_marks_stand_before_rows_that_go() -> None:
-    """ORD-6: at the end of Region A, where the former request ended, and before fresh rows; what a
-    request says is the same with them and without.
+    """ORD-6: at the end of Region A, before the former request's fresh rows, and before its own;
+    what a request says is the same with them and without.
     """
-    rows = (*conversation().messages[:4], user("[runtime] now"), user("And?"))
-    sent = chat(request(*rows), cache_control="1h", history=4)
+    rows = (*conversation().messages[:5], user("[runtime] now"), user("And?"))
+    sent = chat(request(*rows), cache_control="1h", history=5, former=4)
     assert "cache_control" not in sent.body
-    assert marks(sent) == [0, 1, 4]
-    assert messages(sent)[4]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert marks(sent) == [0, 4, 5]
+    assert messages(sent)[5]["content"][-1]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
     plain = messages(chat(request(*rows)))
     for marked, bare in zip(messages(sent), plain, strict=True):
         texts = [part["text"] for part in marked["content"] or []]
         assert "".join(texts) == (bare["content"] or "")
         assert {**marked, "content": 0} == {**bare, "content": 0}
-    assert problems(request(*rows), cache_control="1h", history=4) == []
-    assert marks(chat(request(*rows), cache_control="1h", history=4, dialect="cerebras")) == []
+    assert problems(request(*rows), cache_control="1h", history=5, former=4) == []
+    assert marks(chat(request(*rows), cache_control="1h", history=5, dialect="cerebras")) == []
+    # What the latest reply answered stood behind fresh rows then: it was no history.
+    after = (*conversation().messages, reply("No c."), user("[runtime] now"), user("So?"))
+    assert marks(chat(request(*after), cache_control="1h", history=7, former=5)) == [0, 5, 7]
 
 
 def test_marks_and_the_requests_own_ask_where_all_stays() -> None:
@@ -374,9 +377,10 @@ def test_marks_and_the_requests_own_ask_where_all_stays() -> None:
     assert asked.body["cache_control"] == {"type": "ephemeral"}
     assert marks(asked) == [0, 1, 27]
     assert problems(request(*rows), cache_control="ephemeral") == []
-    goes = (*rows, user("[runtime] now"))
-    assert marks(chat(request(*goes), cache_control="ephemeral", history=27)) == [0, 1, 2, 27]
-    assert problems(request(*goes), cache_control="ephemeral", history=27) == []
+    goes = request(user("Is it?"), reply("Yes."), *rows, user("[runtime] now"))
+    asks = {"cache_control": "ephemeral", "history": 29, "former": 2}
+    assert marks(chat(goes, **asks)) == [0, 2, 4, 29]
+    assert problems(goes, **asks) == []
 
 
 def test_a_first_request_with_rows_that_go_is_marked_behind_its_system_prompt() -> None:
@@ -384,7 +388,7 @@ def test_a_first_request_with_rows_that_go_is_marked_behind_its_system_prompt() 
     first = request(user("[runtime] now"), user("hi"))
     assert marks(chat(first, cache_control="ephemeral", history=0)) == [0]
     opened = request(reply("So far."), user("[runtime] now"), user("And?"))
-    assert marks(chat(opened, cache_control="ephemeral", history=1)) == [0, 1, 2]
+    assert marks(chat(opened, cache_control="ephemeral", history=1, former=0)) == [0, 2]
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,31 @@ def test_the_cache_is_asked_for_at_the_history_marks(ask: str, ttl: str) -> None
     assert breakpoints(body(request(user("first")), cache_control=ask)["input"]) == [0]
 
 
+def test_nothing_is_written_behind_rows_that_go() -> None:
+    """ORD-6: the marks stand at the markers that the window gives, and the server sets none."""
+    plan, now = user("[plan] c is next"), user("[runtime] now")
+    first = request(*conversation().messages[:4], plan, now)
+    asks = {"cache_control": "ephemeral", "history": 5, "former": 0}
+    sent = body(first, **asks)
+    assert sent["prompt_cache_options"] == {"mode": "explicit", "ttl": "30m"}
+    assert breakpoints(sent["input"]) == [0, 7], "behind the plan row, before what is there now"
+    assert problems(first, **asks) == []
+    then = request(*conversation().messages[:4], plan, reply("I see."), now, user("Go on."))
+    asked_on = body(then, **{**asks, "history": 6, "former": 5})["input"]
+    assert breakpoints(asked_on) == [0, 7], "a reply bears none"
+    assert (
+        body(request(now, user("hi")), **{**asks, "history": 0})["input"][1:]
+        == body(request(now, user("hi")), cache_control="ephemeral")["input"][1:]
+    )
+
+
+def test_a_reply_without_reasoning_holds_no_mark_back() -> None:
+    """ORD-6, ORD-7: where only the latest reply's goes back, and it has none."""
+    settled = request(*conversation().messages[:4])
+    marked = items(settled, cache_control="ephemeral", keep_reasoning="latest")
+    assert marked[breakpoints(marked)[-1]]["output"][0]["text"] == "beta"
+
+
 def test_marks_come_and_go_and_change_nothing_else() -> None:
     """ORD-8: without them, the longer conversation begins with the shorter one's bytes."""
     whole = conversation()

@@ -71,10 +71,12 @@ def test_rows_of_a_request_stand_before_what_was_said_last_and_are_gone_with_it(
     done = ["user: go", "assistant: shell(a)", "tool: out"]
     window = session.ask()
     assert said(window) == [*done, "user: plan 2", "user: facts", "user: and this"]
-    assert window.history == len(done)
+    assert (window.former, window.history) == (0, len(done))
     session.reply("ok")
     session.user("next")
-    assert said(session.ask()) == [
+    window = session.ask()
+    assert (window.former, window.history) == (len(done), len(done) + 2)
+    assert said(window) == [
         *done, "user: and this", "assistant: ok", "user: plan 2", "user: facts", "user: next",
     ]  # fmt: skip
 
@@ -197,6 +199,7 @@ def test_prefix_grows_with_every_exchange_whatever_changes(
         assert after.request.messages[: before.history] == before.request.messages[: before.history]
         assert after.trail[: before.history + 2] == before.trail[: before.history + 2]
         assert after.history > before.history
+        assert after.former == before.history
         assert [e.label for e in after.entries if e.kind == "fresh"].count(kind) == 1
     assert session.rolling.rebuilt <= 2  # the first request, and the last window of a carried one
 

@@ -106,8 +106,8 @@ class Breakpoints:
 
 class ImplicitBreakpoints:
     """Entries at breakpoints only: the last three of `Marks`, and an implicit one on the newest
-    message. The longest of the latest 80 entries that the prompt begins with is read; writes are
-    billed.
+    message, which is not asked for where rows go with the request. The longest of the latest 80
+    entries that the prompt begins with is read; writes are billed.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,8 @@ class ImplicitBreakpoints:
 
     def read(self, prompt: Prompt) -> Read:
         """See `CacheModel`."""
-        marks = sorted({*self._marks.of(prompt)[-3:], len(prompt.pieces)})
+        marks = self._marks.of(prompt)
+        marks = marks if prompt.goes else sorted({*marks[-3:], len(prompt.pieces)})
         marks = [mark for mark in marks if prompt.ends[mark] >= LEAST]
         found = (at for at in range(len(prompt.pieces), 0, -1) if prompt.path[at] in self._entries)
         cached = min(prompt.ends[next(found, 0)], prompt.total - 1)

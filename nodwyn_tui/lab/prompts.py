@@ -41,7 +41,8 @@ class Prompt:
 
     `path[k]` names the first `k` pieces, `ends[k]` counts their tokens, `blocks[k]` their content
     blocks; `history` is how many pieces stand before the history marker (ORD-6), 0 where a request
-    has none; `origin` is the server and model, `ctx` the context.
+    has none; `origin` is the server and model, `ctx` the context; `goes` says that nothing
+    behind the marker is worth an entry: rows of this request alone, and what is not answered yet.
     """
 
     origin: str
@@ -51,6 +52,7 @@ class Prompt:
     ends: tuple[int, ...]
     blocks: tuple[int, ...]
     history: int
+    goes: bool = False
 
     @property
     def total(self) -> int:
@@ -97,6 +99,7 @@ class Prompts:
             ends=tuple(round(count * scale) for count in tokens),
             blocks=tuple(blocks),
             history=_history(window),
+            goes=_goes(window),
         )
 
     def _name(self, parent: int, content: Hashable) -> int:
@@ -136,6 +139,14 @@ def _history(window: Window) -> int:
         while count and window.entries[count - 1].kind in SAID:
             count -= 1
     return count + FIXED if count else 0
+
+
+def _goes(window: Window) -> bool:
+    """Whether rows that go with the request stand behind all that stays; in the old order they do
+    not, and the cache is asked for the whole of it.
+    """
+    behind = () if window.history is None else window.entries[window.history :]
+    return bool(behind) and all(entry.kind in {*SAID, "note", "fresh"} for entry in behind)
 
 
 def _shared_bytes(one: bytes, other: bytes) -> int:

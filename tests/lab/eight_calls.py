@@ -2,6 +2,8 @@
 that changes at every step (ORD-8).
 """
 
+from typing import NamedTuple
+
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.parts import Call
 from nodwyn_tui.lab.cache_models import CACHE_MODELS
@@ -41,14 +43,46 @@ def session(calls: int = CALLS) -> list[ev.Event]:
     return log.events
 
 
-def shares(order: str, cache_model: str, calls: int = CALLS) -> list[tuple[int, int, float | None]]:
-    """Of each request: prompt tokens, those read from the cache, and their share of the prompt
-    before (`None` for the first).
+class Step(NamedTuple):
+    """A request: tokens of its prompt, those read from the cache and written to it at a price, and
+    the part of the prompt before that was read, `None` for the first.
     """
+
+    prompt: int
+    cached: int
+    written: int
+    share: float | None
+
+
+def steps(order: str, cache_model: str, calls: int = CALLS) -> list[Step]:
+    """The run's requests in that order, through that cache."""
     cache, prompts = CACHE_MODELS[cache_model](), Prompts({})
-    found: list[tuple[int, int, float | None]] = []
+    found: list[Step] = []
     for each in refold(session(calls), LabPolicy(order=order)):
         prompt = prompts.prompt(each.request, each.window)
-        cached = cache.read(prompt).cached
-        found.append((prompt.total, cached, cached / found[-1][0] if found else None))
+        read = cache.read(prompt)
+        share = read.cached / found[-1].prompt if found else None
+        found.append(Step(prompt.total, read.cached, read.written, share))
     return found
+
+
+PLACES = {
+    "before_run": "before the run's message",
+    "each_request": "`each_request`",
+    "on_change": "`on_change`",
+    "run_start": "`run_start`",
+}
+"""How docs/fresh.md names an order."""
+
+
+def table() -> list[str]:
+    """The lines of the table in docs/fresh.md: what each cache model gives in each order."""
+    return [_line(order, model) for model in CACHE_MODELS for order in PLACES]
+
+
+def _line(order: str, cache_model: str) -> str:
+    found = steps(order, cache_model)
+    prompt, cached, written = (sum(each[at] for each in found) for at in range(3))
+    part = [f"{found[call - 1].share or 0:.1%}" for call in (3, 4, CALLS)]
+    figures = f"{' | '.join(part)} | {cached / prompt:.1%} | {prompt:,} | {written:,}"
+    return f"| {PLACES[order]} | `{cache_model}` | {figures} |"

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -11,7 +11,7 @@ import tomli_w
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
-from nodwyn_tui.link.local import LocalLink
+from nodwyn_tui.link.local import Back, LocalLink
 from nodwyn_tui.store.log import Log
 from nodwyn_tui.wiring import work
 from tests.fakes.server import FakeServer
@@ -30,6 +30,8 @@ class Rig:
         self.link = LocalLink()
         self.opened: up.Opened | None = None
         self._seen = 0
+        self.serve: Callable[[Back], Coroutine[Any, Any, None]] = work
+        """The worker at the other end of the link."""
         self._tasks: list[asyncio.Task[Any]] = []
         self._news = asyncio.Event()
 
@@ -53,7 +55,7 @@ class Rig:
     async def open(self, **fields: Any) -> up.Opened:
         """Starts a worker, and waits for its session."""
         self.link, self._seen = LocalLink(), len(self.events)
-        worker = asyncio.create_task(work(self.link))
+        worker = asyncio.create_task(self.serve(self.link))
         link = self.link
         worker.add_done_callback(lambda _: link.end())
         self._tasks = [worker, asyncio.create_task(self._listen(link))]

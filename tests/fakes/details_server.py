@@ -79,7 +79,14 @@ class DetailsServer(ChatServer):
         found = [given for given in self.given if given.details == message["reasoning_details"]]
         if not found:
             yield "reasoning_details: not as they were given"
-        elif (message.get("content") or "", len(message.get("tool_calls") or [])) not in [
+        elif (_text(message.get("content")), len(message.get("tool_calls") or [])) not in [
             (given.text, given.calls) for given in found
         ]:
             yield "reasoning_details: on another message than their own"
+
+
+def _text(content: Any) -> str:
+    """A message's text: one that may bear a cache mark stands in parts."""
+    if isinstance(content, list):
+        return "".join(part.get("text", "") for part in content)
+    return content or ""

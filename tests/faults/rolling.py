@@ -7,7 +7,8 @@ import re
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.window import handover, lead_in
-from nodwyn_tui.window.budget import Budget
+from nodwyn_tui.window.budget import Budget, RollOver
+from nodwyn_tui.window.build import UNTRIMMED, build
+from nodwyn_tui.window.contexts import place
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.prefix_cache import overflow
@@ -36,6 +39,8 @@ BY_ITSELF = (
     ev.WindowRewind,
 )
 """What opening a session may add to its log: nothing that a model is asked, nothing that runs."""
+LED = (ev.WindowLeadIn, ev.SessionRecovered, ev.SessionResume)
+"""What stands behind a reset; any but the first where the power went."""
 
 
 class Model:
@@ -191,10 +196,14 @@ class World:
 
     async def go_on(self, rig: Rig) -> None:
         """The next message decides anew from the log, and is answered."""
+        before = rig.log()
         ended = await rig.ask(AGAIN)
         assert (ended.why, ended.text) == ("done", "here"), ended
         assert self.server.violations == []
-        self.check(rig.log())
+        events = rig.log()
+        self.check(events)
+        left = any(isinstance(e, ev.WindowReset) for e in events[len(before) :])
+        assert_decided(before, left=left)
 
     async def resume(self, rig: Rig, typed: Sequence[str], **opened: Any) -> None:
         """Opens the session again: nothing runs, what was `typed` is there, and it goes on."""
@@ -213,12 +222,17 @@ class World:
 
     def check(self, events: Sequence[ev.Event]) -> None:
         """What holds of every log."""
-        budget, warned, rollovers = Budget(), set[str](), set[str]()
+        budget, warned, rollovers, ceiling = Budget(), set[str](), set[str](), 0
+        after = {one.seq: other for one, other in pairwise(events)}
         for event in events:
             if isinstance(event, ev.WindowReset) and event.kind == "rollover":
                 assert event.rollover_id == budget.rollover_id
                 assert event.rollover_id not in rollovers, "a second reset of one window"
                 rollovers.add(event.rollover_id)
+                assert isinstance(after[event.seq], LED), "led in, unless that was cut off"
+            if isinstance(event, ev.RecipeEvent):
+                ceiling = event.recipe.window.ceiling
+            assert not isinstance(event, ev.LlmRequest) or event.estimate <= ceiling
             if isinstance(event, ev.BudgetWarning):
                 assert budget.window not in warned, "a second warning in one window"
                 warned.add(budget.window)
@@ -231,6 +245,20 @@ class World:
         steps = [re.findall(r"echo (\d+) ", each)[0] for each in ran]
         marks = self.marks
         assert len(set(marks)) == len(marks) == len(set(marks) & set(steps)), "no call ran twice"
+
+
+def assert_decided(events: Sequence[ev.Event], *, left: bool) -> None:
+    """Whether a window was `left` for the next message is what its log tells."""
+    budget = Budget()
+    for event in events:
+        budget.feed(event)
+    recipe = [e for e in events if isinstance(e, ev.RecipeEvent)][-1].recipe
+    again = ev.UserMessage(seq=events[-1].seq + 1, text=AGAIN)
+    window = build([*events, replace(again, ctx=place(events).ctx)], recipe, UNTRIMMED)
+    decided = budget.decide("on-send", window, recipe)
+    assert left or not isinstance(decided, RollOver)
+    assert not left or recipe.strategy == "rollover"
+    assert not left or not budget.is_fresh("on-send")
 
 
 def parted(events: Sequence[ev.Event]) -> Iterator[ev.Event]:

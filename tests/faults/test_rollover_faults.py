@@ -58,9 +58,9 @@ def test_window_is_left_whatever_happens(tmp_path: Path, name: str, in_child: Fo
 
     with world(tmp_path, name) as here:
         whole = troubles.batch(here, in_child)
-        played = play(some(troubles.refusals(here), 4))
-        played += play(some(troubles.kills(here, in_child, SIZES, (0, 100, troubles.WHOLE)), 6))
-        played += play(some(troubles.cuts(here, whole, whole.size), 4))
-        played += play(some(troubles.stops(here, WAITS), 4))
-        played += play(some(troubles.changes(here, in_child), 4))
-    assert len(played) >= 5, played
+        played = play(some(troubles.refusals(here), 6))
+        played += play(some(troubles.kills(here, in_child, SIZES, (0, 100, troubles.WHOLE)), 8))
+        played += play(some(troubles.cuts(here, whole, whole.size), 5))
+        played += play(some(troubles.stops(here, WAITS), 6))
+        played += play(some(troubles.changes(here, in_child), 6))
+    assert len(played) >= 4, played

@@ -3,6 +3,7 @@ of one situation (ROL-13). `test_rollover_faults.py` plays a part of them, `swee
 """
 
 import asyncio
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,9 +12,11 @@ from pathlib import Path
 
 import pytest
 
+from nodwyn_tui.agent.ledger import Ledgers
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
+from nodwyn_tui.store.archive import Archive
 from nodwyn_tui.store.log import Log
 from tests.agent.rig import Rig
 from tests.faults import tripping
@@ -135,8 +138,10 @@ class Batch:
 
 
 def batch(world: World, fork: Fork) -> Batch:
-    """The batch of a situation, whole."""
+    """The batch of a situation, whole; the log's index knows it."""
     killed(world, fork, (world.situation.opens,), WHOLE)
+    with contextlib.closing(Archive(world.log, Ledgers())) as archive:
+        archive.keep_up()
     lines = world.log.read_bytes().splitlines(keepends=True)
     opens = f'"type":"{world.situation.opens}"'.encode()
     first = next(n for n, line in enumerate(lines) if n > world.lines and opens in line)

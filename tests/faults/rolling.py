@@ -22,7 +22,7 @@ from nodwyn_tui.window.contexts import place
 from tests.agent.rig import Rig
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.prefix_cache import overflow
-from tests.fakes.script import Item, call, error, say
+from tests.fakes.script import Item, calls, error, say
 
 AGAIN = "typed again"
 STEER = "and this while you work"
@@ -44,9 +44,9 @@ LED = (ev.WindowLeadIn, ev.SessionRecovered, ev.SessionResume)
 
 
 class Model:
-    """Does as the last message says: `work N` makes N calls, each of which leaves a mark of its
-    own; `refuse N` finds the request after N calls too long, `fail N` breaks down at it. In a new
-    window it makes one more call and is done.
+    """Does as the last message says: `work N` takes N steps of two calls, each of which leaves a
+    mark of its own; `refuse N` finds the request after N steps too long, `fail N` breaks down at
+    it. In a new window it takes one more step and is done.
     """
 
     def __init__(self) -> None:
@@ -75,8 +75,8 @@ class Model:
             return say("done")
         self.left -= 1
         self.step += 1
-        command = f"echo {self.step} >> {MARKS}; seq {self.step * 1000} {self.step * 1000 + 150}"
-        return call("shell", {"command": command})
+        command = f"echo {self.step} >> {MARKS}; seq {self.step * 1000} {self.step * 1000 + 100}"
+        return calls(("shell", {"command": command}), ("fs-list", {"path": "."}))
 
 
 def behind_the_last_reply(body: Mapping[str, Any]) -> str:
@@ -92,11 +92,11 @@ def behind_the_last_reply(body: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """A session of `calls` calls, the `text` that brings it over a mark, whether something is typed
-    meanwhile, and the kind of line that is appended first then.
+    """A session of so many `steps`, the `text` that brings it over a mark, whether something is
+    typed meanwhile, and the kind of line that is appended first then.
     """
 
-    calls: int
+    steps: int
     text: str
     steer: bool = False
     opens: str = ev.WindowReset.type
@@ -108,18 +108,18 @@ class Situation:
         return (self.text, STEER) if self.steer else (self.text,)
 
 
-SOME, LONG = " please" * 60, " please" * 150
+SOME, MORE, LONG = " please" * 40, " please" * 130, " please" * 150
 SITUATIONS = {
     "on send": Situation(7, f"work 1{LONG}"),
-    "in mid-run": Situation(7, "work 2"),
-    "with a steer": Situation(7, "work 2", steer=True),
+    "in mid-run": Situation(7, f"work 2{SOME}"),
+    "with a steer": Situation(7, f"work 2{SOME}", steer=True),
     "refused on send": Situation(3, "work 1, refuse 0"),
     "refused in mid-run": Situation(3, "work 2, refuse 1"),
     "a smaller model takes over": Situation(7, "work 2, fail 0", fallback=True),
     "a smaller model in mid-run": Situation(5, "work 2, fail 1", fallback=True),
     "warned on send": Situation(4, f"work 1{LONG * 2}", opens=ev.BudgetWarning.type),
-    "warned in mid-run": Situation(4, f"work 1{SOME}", opens=ev.BudgetWarning.type),
-    "warned with a steer": Situation(4, f"work 1{SOME}", steer=True, opens=ev.BudgetWarning.type),
+    "warned in mid-run": Situation(4, f"work 1{MORE}", opens=ev.BudgetWarning.type),
+    "warned with a steer": Situation(4, f"work 1{MORE}", steer=True, opens=ev.BudgetWarning.type),
 }
 
 
@@ -148,7 +148,7 @@ class World:
 
     async def _fill(self, rig: Rig) -> None:
         await rig.open(allow=ALLOW)
-        assert (await rig.ask(f"work {self.situation.calls}")).why == "done"
+        assert (await rig.ask(f"work {self.situation.steps}")).why == "done"
         await rig.close()
 
     def keep(self) -> Path:
@@ -241,10 +241,15 @@ class World:
         results = [e.call_id for e in events if isinstance(e, ev.ToolResult)]
         assert calls == results, "each call has its one result"
         assert not list(parted(events)), "nothing stands between a call and its result"
-        ran = [e.arguments for e in events if isinstance(e, ev.ToolCall)]
-        steps = [re.findall(r"echo (\d+) ", each)[0] for each in ran]
         marks = self.marks
-        assert len(set(marks)) == len(marks) == len(set(marks) & set(steps)), "no call ran twice"
+        assert len(set(marks)) == len(marks), "no call ran twice"
+        assert set(marks) <= set(steps_of(events)), "and none that the log does not hold"
+
+
+def steps_of(events: Sequence[ev.Event]) -> list[str]:
+    """The steps whose calls are in a log."""
+    made = (e.arguments for e in events if isinstance(e, ev.ToolCall))
+    return [step for each in made for step in re.findall(r"echo (\d+) ", each)]
 
 
 def assert_decided(events: Sequence[ev.Event], *, left: bool) -> None:

@@ -48,9 +48,15 @@ async def drop(rig: Rig) -> None:
         await rig.until(up.Notice)
 
 
+async def switch(rig: Rig) -> None:
+    rig.tell(commands.SwitchModel(model="m2"))
+    await rig.until(up.ModelChanged)
+
+
 LEAVES: dict[Act, tuple[str, ...]] = {
     nothing: ("window.reset", "window.lead_in"),
     interrupt: ("window.reset", "window.lead_in"),
+    switch: ("window.reset", "window.lead_in"),
     clear: (),
     compact: (),
     rewind: (),
@@ -70,7 +76,7 @@ async def acted(here: World, act: Act) -> None:
     rig = here.enter()
     await rig.open(resume="last", allow=ALLOW, max_steps=1)
     assert (await here.trigger(rig)).why == "limit"
-    ended, asked = rig.log(), len(here.server.bodies)
+    ended = rig.log()
     await act(rig)
     assert (await rig.ask(AGAIN)).text == "here"
     since = rig.log()[len(ended) :]
@@ -78,6 +84,30 @@ async def acted(here: World, act: Act) -> None:
     opened = [e.type for e in since if isinstance(e, opens) and getattr(e, "rollover_id", "")]
     assert tuple(opened) == LEAVES[act]
     assert [e.text for e in since if isinstance(e, ev.UserMessage)] == [AGAIN]
-    assert len(here.server.bodies) == asked + 1 + (act is compact)
+    asked = [e for e in since if isinstance(e, ev.LlmRequest)]
+    assert [e.purpose for e in asked] == [*["handover"] * (act is compact), "turn"]
     here.check(rig.log())
+    await rig.close()
+
+
+def test_person_goes_on_without_a_word(tmp_path: Path) -> None:
+    """ROL-9: the one `Continue.` is theirs, and it carries the rollover."""
+    with world(tmp_path, "in mid-run") as here:
+        asyncio.run(gone_on(here))
+
+
+async def gone_on(here: World) -> None:
+    rig = here.enter()
+    await rig.open(resume="last", allow=ALLOW, max_steps=1)
+    assert (await here.trigger(rig)).why == "limit"
+    ended = rig.log()
+    await rig.close()
+    await rig.open(resume="last", allow=ALLOW)
+    rig.tell(commands.Continue())
+    assert (await rig.until(up.RunEnded)).why == "done"
+    since = rig.log()[len(ended) :]
+    assert [e.via for e in since if isinstance(e, ev.UserMessage)] == ["continue"]
+    (lead,) = (e for e in since if isinstance(e, ev.WindowLeadIn))
+    assert here.situation.text in (lead.asked or "")
+    await here.go_on(rig)
     await rig.close()

@@ -18,6 +18,7 @@ REST = (
     '\n[{left:,} more characters; session_history {{"action": "read_item", "item": "i:{seq}",'
     ' "offset": {at}}} shows them]'
 )
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _REST = re.compile(r"\n\[([\d,]+) more characters; session_history \{[^\n]*\} shows them\]\Z")
 
 LEFT_OUT = (
@@ -99,4 +100,12 @@ def _cut(text: str, room: int, seq: int, gone: int = 0) -> str:
     """
     kept = cuts.prefix_within(text, room)
     left = len(text) - len(kept) + gone
-    return kept + REST.format(left=left, seq=seq, at=len(kept)) if left else text
+    return kept + REST.format(left=left, seq=seq, at=_offset(kept)) if left else text
+
+
+def _offset(kept: str) -> int:
+    """Where the rest begins as `read_item` counts. It shows no control codes, and how many
+    characters they take along only it can tell: then the item is read from its start.
+    """
+    plain = kept.replace("\r\n", "\n")
+    return 0 if _CONTROL.search(plain) else len(plain)

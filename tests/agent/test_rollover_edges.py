@@ -3,6 +3,7 @@ several things come together (ROL-1 to ROL-11).
 """
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from tests.agent.rig import Rig, messages
 from tests.agent.shots import ask_with, attach, shot
 from tests.fakes.chat_server import ChatServer
 from tests.fakes.ollama_server import OllamaServer
-from tests.fakes.script import call, error, say
+from tests.fakes.script import Item, call, error, say
 
 READ_BIG = call("fs-read", {"path": "big.txt"})
 REFUSAL = error(400, {"error": {"message": "maximum context length exceeded",
@@ -250,3 +251,27 @@ async def test_images_of_the_ask_that_have_no_room_are_named(rig: Rig, tmp_path:
         assert (lead.asked or "").count("a.png (1280x720), aa.png (1280x720)") == 1
         assert "aaa.png" not in (lead.asked or "")
     assert json.dumps(messages(server)).count('"type": "image_url"') == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("{n:05}\r\n", 1_500), ("\x1b[31mred\x1b[0m {n:05}\n", 700)]
+)
+async def test_the_rest_of_a_quote_is_read_without_a_gap(rig: Rig, line: str, count: int) -> None:
+    """ROL-1, ROL-11: control codes that reading back leaves out shift no offset."""
+
+    def read_on(body: Mapping[str, Any]) -> Item:
+        if body["messages"][-1]["role"] == "tool" and "[history item" in str(body):
+            return say("done")
+        named = re.findall(r"session_history (\{[^}]*\}) shows them", content(body["messages"][1]))
+        return call("session_history", json.loads(named[0])) if named else READ_BIG
+
+    with ChatServer([read_on], repeat=True, context=16_384) as server:
+        big(rig)
+        rig.configure(server, strategy="rollover")
+        await rig.open()
+        assert (await rig.ask("".join(line.format(n=n) for n in range(count)))).text == "done"
+    (lead,) = rig.of(ev.WindowLeadIn)
+    (page,) = [text for text in texts(server) if text.startswith("[history item")]
+    kept = re.findall(r"(\d{5})\r?\n", lead.asked or "")
+    read = re.findall(r"(\d{5})$", page, re.MULTILINE)
+    assert int(read[0]) <= int(kept[-1]) + 1

@@ -87,6 +87,7 @@ class Forecast:
             parameters=target.parameters,
             trimmed=_first_elided(window),
             withheld=frozenset(shape.withheld.items()),
+            unmarked=_replies(window) if target.marks_no_reply else frozenset(),
         )
         cache = Cache(
             one_slot=target.one_slot,
@@ -146,6 +147,12 @@ class Forecast:
     def _watch_only_these(self) -> None:
         untraced = (each[0].seq for pair in self._untraced.values() for each in pair)
         self._watch.keep({*(sent.seq for sent in self._sent), *untraced, *self._asked})
+
+
+def _replies(window: Window) -> frozenset[int]:
+    """The counts of pieces that end with a reply."""
+    entries = enumerate(window.entries, HEAD + 1)
+    return frozenset(count for count, entry in entries if entry.kind == "assistant")
 
 
 def _first_elided(window: Window) -> int | None:

@@ -67,3 +67,8 @@ class Target:
     def asks_for_cache(self) -> bool:
         """Whether a prompt is cached at all: Anthropic's protocol does so where it is asked to."""
         return self.ref.provider != "anthropic" or self.parameters.cache_control is not None
+
+    @property
+    def marks_no_reply(self) -> bool:
+        """Whether what is cached ends at marks, of which no reply can bear one (ORD-6)."""
+        return self.ref.provider == "responses" and self.parameters.cache_control is not None

@@ -19,7 +19,8 @@ COUNTED_OFF = 1.5
 @dataclass(frozen=True, slots=True, kw_only=True)
 class New:
     """The request that is to be sent: `trimmed` counts the pieces before what it newly elides,
-    `withheld` names the images that it does not carry, and why.
+    `withheld` names the images that it does not carry, and why; `unmarked` are the counts of pieces
+    behind which the cache can hold no end, where rows go again.
     """
 
     prompt: Prompt
@@ -27,6 +28,7 @@ class New:
     parameters: Parameters
     trimmed: int | None = None
     withheld: Withheld = frozenset()
+    unmarked: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,8 @@ def _compared(best: Sent, new: New, watch: Watch, alike: Sequence[Sent]) -> Pred
     if held < best.prompt.pieces:
         ended_by = TRIM if held == new.trimmed else watch.ended(best.seq, new.withheld)
         ended_by = ended_by or ("parameter_switch" if held < HEAD else TRIM)
+    while ended_by == FRESH and held in new.unmarked:
+        held -= 1
     rewritten = _rewritten(best, new, held, alike)
     return Prediction(best.tokens_of(held), ended_by, held, rewritten, counted=best.counted)
 

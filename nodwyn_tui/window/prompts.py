@@ -93,7 +93,7 @@ def sent(event: LlmRequest, prompt: Prompt, reported: int | None, at: str = "") 
         seq=event.seq,
         server=event.model.server,
         origin=event.model.origin,
-        parameters=replace(event.parameters, history=None),
+        parameters=replace(event.parameters, history=None, former=None),
         prompt=prompt,
         tokens=reported or event.estimate,
         counted=bool(reported),

@@ -121,6 +121,26 @@ async def test_prediction_is_what_the_server_reports(rig: Rig, keep: bool | str)
             assert math.isclose(predicted, reported, rel_tol=0.05, abs_tol=2 * STEP)
 
 
+async def test_what_no_mark_could_keep_is_not_foretold(rig: Rig) -> None:
+    """ENG-28, ORD-6: a reply bears no mark, so a long one at a run's end is read anew once, with
+    what follows it; no miss of the server's is made of that.
+    """
+    steps = [call("shell", {"command": "ls"}), say("It is so. " * 400)]
+    with ResponsesServer(steps * 3, cache="breakpoints") as server:
+        rig.configure(server, context=100_000, cache_control="12h", fresh="each_request")
+        await rig.open(allow=("shell: *",))
+        for _ in range(3):
+            await rig.ask("and on")
+    assert server.violations == []
+    found = forecasts(rig)
+    assert [word for _, _, word in found] == ["first", *["fresh_rows"] * 5]
+    for predicted, reported, _ in found[1:]:
+        assert predicted is not None
+        assert reported is not None
+        assert math.isclose(predicted, reported, rel_tol=0.05)
+    assert (found[3][1] or 0) < (found[4][1] or 0) - 900, "the answer, one request later"
+
+
 async def test_switch_of_model_away_and_back(rig: Rig) -> None:
     """C13, PRV-6: opaque reasoning goes to its origin alone, and again where it was; text and
     calls go anywhere, in each protocol's form.

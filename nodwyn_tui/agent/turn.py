@@ -17,6 +17,7 @@ from nodwyn_tui.agent.waiting import Waiting
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.domain.arguments import Malformed, read_arguments
 from nodwyn_tui.errors import ProviderError, StoreError
+from nodwyn_tui.window.budget import Reason
 
 SAME_FAILURES = 3
 """How often the same failing call is answered before the model is told; twice that ends the run."""
@@ -86,7 +87,7 @@ class Turn:
                 if ending := self._stuck(answer):
                     return ending
                 self._instruct()
-            told = self._tell_steers()
+            told = self._tell_steers("mid-run" if answer.calls else "on-send")
             if not answer.calls and not told:
                 return _ending_of(answer)
             settled = not told  # else it was decided with what was told
@@ -106,16 +107,16 @@ class Turn:
             note = ev.Note(text=remark, audience="person", why="loaded")
             self._conversation.append(note)
 
-    def _tell_steers(self) -> bool:
+    def _tell_steers(self, reason: Reason) -> bool:
         """Tells the model what was typed meanwhile; what the disk refuses goes on waiting, and what
-        fits no window is marked as not sent.
+        fits no window is marked as not sent. `reason` is that of a rollover which it carries.
         """
         steers, told = self._waiting.take_steers(), False
         for at, words in enumerate(steers):
             message, images = ev.UserMessage(text=words.text, via="steer"), words.attached()
             try:
                 fit = self._asker.fit
-                drafts = self._rollover.admitted("mid-run", fit, message, images)
+                drafts = self._rollover.admitted(reason, fit, message, images)
                 if isinstance(drafts, ev.BudgetBlocked):
                     self._conversation.append(replace(message, rejected=True), drafts, must=True)
                     self._waiting.reject(words)

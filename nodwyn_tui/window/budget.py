@@ -265,13 +265,15 @@ class Budget:
         lines = marks(recipe.window) if recipe.strategy == "rollover" else None
         if lines is None or self.is_fresh(reason):
             return None
-        tokens = max(self.projection(window), counted)
-        if reason != "context-exceeded" and tokens < lines.force:
+        tokens, replies = max(self.projection(window), counted), len(self._now.replies)
+        # What nobody has answered yet is left only where it cannot be sent.
+        force = lines.force if replies else lines.ceiling
+        if reason != "context-exceeded" and tokens < force:
             # Without tools the model can neither write notes nor look anything up.
             due = tokens >= lines.warn and not self.warned and bool(recipe.tools)
             fits = tokens + warning_room(lines.ceiling) <= lines.ceiling
             return Warn(tokens, lines.ceiling) if due and fits else None
-        too_small = len(self._now.replies) < 2
+        too_small = replies == 1
         stopped = NO_HISTORY if not history else TOO_SMALL
         if not history or (too_small and self._now.too_small):
             return Blocked(reason=stopped, tokens=tokens, ceiling=lines.ceiling, fixed=window.fixed)

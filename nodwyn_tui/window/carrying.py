@@ -20,6 +20,7 @@ from nodwyn_tui.domain.events import (
     WindowReset,
     WindowRewind,
 )
+from nodwyn_tui.domain.parts import Call
 
 ASK = "handover ask"
 """Why a note is there that asks the model for its handover note."""
@@ -110,9 +111,7 @@ class Carrying:
         now = self.now
         match event:
             case LlmResponse() if event.req not in self._handovers:
-                # A reply that came to its end has seen what was typed while it worked.
-                seen = event.finish != "interrupted"
-                return replace(now, asked=now.asked[:1]) if seen else now
+                return self._answered(event)
             case RunEnd(why="done"):
                 self._keep(event)
                 return replace(now, asked=())
@@ -124,6 +123,18 @@ class Carrying:
                 return _led_in(event)
             case _:
                 return now
+
+    def _answered(self, reply: LlmResponse) -> Carried:
+        """A reply that came to its end has seen what was typed while it worked, and without a call
+        it is the answer.
+        """
+        if reply.finish == "interrupted":
+            return self.now
+        calls = any(isinstance(part, Call) for part in reply.parts)
+        if reply.finish != "stop" or calls:
+            return replace(self.now, asked=self.now.asked[:1])
+        self._keep(reply)
+        return replace(self.now, asked=())
 
     def _keep(self, event: Event) -> None:
         """What is carried so far is again, if a rewind takes the event out."""

@@ -3,6 +3,7 @@ nothing lost on the way (ROL-1 to ROL-8).
 """
 
 import json
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -381,3 +382,22 @@ async def test_fresh_rows_are_counted_once(rig: Rig) -> None:
         assert (await rig.ask("z" * (room * 3))).text == "two"
         assert rig.of(ev.LlmRequest)[-1].estimate > 5_950
     assert rig.of(ev.BudgetBlocked) == []
+
+
+async def test_what_is_said_behind_the_answer_does_not_call_it_unanswered(rig: Rig) -> None:
+    """ROL-1: a steer that comes as the answer ends may carry a rollover; nothing goes on then."""
+    gate = threading.Event()
+    with ChatServer([say("the answer", gate=gate), say("two")], context=8_192) as server:
+        rig.configure(server, strategy="rollover")
+        await rig.open()
+        rig.tell(commands.Send(text="the first ask " + "z" * 3_000))
+        await rig.until(up.RequestSent)
+        rig.tell(commands.Send(text="w" * 9_000, steer=True))
+        await rig.until(up.Queued)
+        gate.set()
+        assert (await rig.until(up.RunEnded)).text == "two"
+    (lead,) = rig.of(ev.WindowLeadIn)
+    assert lead.asked is None
+    assert "interrupted" not in lead.text
+    assert "not answered" not in lead.text
+    assert [reset.reason for reset in rig.of(ev.WindowReset)] == ["on-send"]

@@ -486,3 +486,17 @@ def test_no_session_has_a_second_rollover_of_a_window(steps: list[Step]) -> None
     resets = [e for e in played(steps).events if isinstance(e, ev.WindowReset)]
     ids = [reset.rollover_id for reset in resets if reset.kind == "rollover"]
     assert len(ids) == len(set(ids))
+
+
+def test_what_nobody_has_answered_yet_is_left_only_where_it_cannot_be_sent() -> None:
+    """ROL-5: several messages before a reply fill no window by themselves; over the ceiling it is
+    left, and that makes it no window that a single reply has filled.
+    """
+    log = Session()
+    log.user("x" * 24_000)
+    assert log.decide("on-send") is None or isinstance(log.decide("on-send"), Warn)
+    log.user("x" * 9_000, via="steer")
+    over = log.decide("on-send")
+    assert isinstance(over, RollOver)
+    assert over.tokens >= CEILING
+    assert not over.too_small

@@ -105,9 +105,10 @@ class Breakpoints:
 
 
 class ImplicitBreakpoints:
-    """Entries at breakpoints only: the last three of `Marks`, and an implicit one on the newest
-    message, which is not asked for where rows go with the request. The longest of the latest 80
-    entries that the prompt begins with is read; writes are billed.
+    """Entries at breakpoints only: the last three of `Marks`, each before the replies it would end
+    on, and an implicit one on the newest message, which is not asked for where rows go with the
+    request. The longest of the latest 80 entries that the prompt begins with is read; writes are
+    billed.
     """
 
     def __init__(self) -> None:
@@ -116,7 +117,7 @@ class ImplicitBreakpoints:
 
     def read(self, prompt: Prompt) -> Read:
         """See `CacheModel`."""
-        marks = self._marks.of(prompt)
+        marks = sorted({_before_replies(prompt, mark) for mark in self._marks.of(prompt)})
         marks = marks if prompt.goes else sorted({*marks[-3:], len(prompt.pieces)})
         marks = [mark for mark in marks if prompt.ends[mark] >= LEAST]
         found = (at for at in range(len(prompt.pieces), 0, -1) if prompt.path[at] in self._entries)
@@ -164,6 +165,13 @@ class Marks:
             if prompt.pieces[at - 1].seq == seq:
                 return at
         return FIXED
+
+
+def _before_replies(prompt: Prompt, mark: int) -> int:
+    """The last place before a mark behind which no reply ends."""
+    while prompt.pieces[mark - 1].replied:
+        mark -= 1
+    return mark
 
 
 def _written(prompt: Prompt, marks: list[int], cached: int) -> int:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from nodwyn_tui.domain.canonical import system_bytes, tools_bytes
 from nodwyn_tui.domain.events import LlmRequest, Parameters
-from nodwyn_tui.domain.request import ToolSpec
+from nodwyn_tui.domain.request import AssistantRow, ToolSpec
 from nodwyn_tui.window.build import Window
 from nodwyn_tui.window.entries import size
 from nodwyn_tui.window.sequence import SAID
@@ -22,13 +22,15 @@ Nothing else may stand before the conversation.
 
 class Piece(NamedTuple):
     """A piece of a prompt: `data` is its canonical JSON, `tokens` the engine's estimate of it,
-    `blocks` how many content blocks it has on the wire; `seq` is its log line's, 0 for none.
+    `blocks` how many content blocks it has on the wire; `seq` is its log line's, 0 for none;
+    `replied` says that the model wrote it.
     """
 
     seq: int
     data: bytes
     tokens: int
     blocks: int
+    replied: bool = False
 
     def shared_with(self, other: "Piece") -> float:
         """The share of this piece's bytes, 0 to 1, with which the other begins too."""
@@ -112,7 +114,13 @@ class Prompts:
             Piece(0, tools, size(tools), 1),
             Piece(0, system, size(system), 1),
             *(
-                Piece(entry.seq, entry.data, entry.tokens, len(entry.message.parts))
+                Piece(
+                    entry.seq,
+                    entry.data,
+                    entry.tokens,
+                    len(entry.message.parts),
+                    isinstance(entry.message, AssistantRow),
+                )
                 for entry in window.entries
             ),
         )

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -159,6 +160,16 @@ def test_only_entries_are_read_with_an_implicit_mark(sender: Sender) -> None:
     model.read(sender.prompt("a"))
     model.read(sender.prompt("a", "b", "c", "d"))
     assert model.read(sender.prompt("a", "b", "x")).cached == 3_000
+
+
+def test_a_reply_ends_no_entry_where_rows_go(sender: Sender) -> None:
+    """ORD-6: the mark stands before it, and none behind the rows."""
+    prompt = sender.prompt("a", "b", "rows", history=2)
+    *before, reply, rows = prompt.pieces
+    asked = replace(prompt, pieces=(*before, reply._replace(replied=True), rows), goes=True)
+    model = ImplicitBreakpoints()
+    assert model.read(asked) == Read(0, 3_000)
+    assert model.read(sender.prompt("a", "b", "c")).cached == 3_000
 
 
 def test_only_the_latest_eighty_entries_are_matched(sender: Sender) -> None:

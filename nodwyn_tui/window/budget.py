@@ -274,8 +274,11 @@ class Budget:
             fits = tokens + warning_room(lines.ceiling) <= lines.ceiling
             return Warn(tokens, lines.ceiling) if due and fits else None
         too_small = replies == 1
-        stopped = NO_HISTORY if not history else TOO_SMALL
-        if not history or (too_small and self._now.too_small):
+        again = too_small and self._now.too_small
+        if history and again and reason == "on-send" and tokens <= lines.ceiling:
+            return None  # the person has seen to it, and it fits: a second reply ends the row
+        if not history or again:
+            stopped = TOO_SMALL if history else NO_HISTORY
             return Blocked(reason=stopped, tokens=tokens, ceiling=lines.ceiling, fixed=window.fixed)
         return RollOver(
             reason=reason,

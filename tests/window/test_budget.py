@@ -338,7 +338,9 @@ def test_a_refused_request_rolls_over_where_something_older_stands() -> None:
 
 
 def test_two_windows_in_a_row_that_one_reply_fills_are_blocked() -> None:
-    """ROL-5: with the figures; a clear, or a window that held more, ends the row."""
+    """ROL-5: with the figures. A clear, or a window that held more, ends the row; and what the
+    person says next is sent as long as it fits.
+    """
     log = Session()
     log.user("mend it")
     log.step(8_000)
@@ -352,7 +354,9 @@ def test_two_windows_in_a_row_that_one_reply_fills_are_blocked() -> None:
     assert event.figures["ceiling"] == CEILING
     assert event.remedies
     log.resume()
-    assert log.decide("on-send") == blocked
+    assert log.decide() == blocked
+    assert log.decide("on-send") is None
+    assert isinstance(log.decide("on-send", counted=CEILING + 1), Blocked)
     log.step(8_200)
     assert not log.left().too_small
     log.step(8_000)

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomlkit
 from filelock import FileLock, Timeout
-from tomlkit.container import Container
+from tomlkit.container import Container, OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable, Array, InlineTable, KeyType, SingleKey
 
@@ -28,7 +28,8 @@ _NAMED_TABLES = frozenset({"servers", "models", "mcp"})
 
 _INLINE = frozenset({"price", "timeouts"})
 
-_Table = Container | AbstractTable
+_Table = Container | AbstractTable | OutOfOrderTableProxy
+"""The last is a table with others between its parts, such as servers and models in pairs."""
 _Edit = Callable[[str], str]
 
 
@@ -139,7 +140,7 @@ def _table_for(document: tomlkit.TOMLDocument, path: KeyPath, file: Path) -> _Ta
     node: _Table = document
     for depth, key in enumerate(path[:-1], 1):
         if key not in node:
-            node.append(_key(path[:depth]), _new_table(path[:depth]))
+            _add(node, _key(path[:depth]), _new_table(path[:depth]))
         found = node[key]
         if not isinstance(found, _Table):
             raise in_the_way(path[:depth], str(file))
@@ -159,7 +160,7 @@ def _drop(document: tomlkit.TOMLDocument, path: KeyPath) -> None:
     for key in path[:-1]:
         node = node.get(key) if isinstance(node, Mapping) else None
     if isinstance(node, Mapping) and path[-1] in node:
-        node.remove(path[-1])  # type: ignore[attr-defined]  # every table of tomlkit has it
+        del node[path[-1]]  # type: ignore[attr-defined]  # every table of tomlkit has it
 
 
 def _put(table: _Table, path: KeyPath, value: Any) -> None:
@@ -169,9 +170,16 @@ def _put(table: _Table, path: KeyPath, value: Any) -> None:
         made = tomlkit.table()
         for key, item in value.items():
             made.append(key, item)
-        table.append(_key(path), made)
+        _add(table, _key(path), made)
     else:
-        table.append(_key(path), value)
+        _add(table, _key(path), value)
+
+
+def _add(table: _Table, key: SingleKey, value: Any) -> None:
+    if isinstance(table, OutOfOrderTableProxy):
+        table[key] = value
+    else:
+        table.append(key, value)
 
 
 def _key(path: KeyPath) -> SingleKey:

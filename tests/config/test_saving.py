@@ -195,6 +195,29 @@ def test_inline_and_dotted_tables_take_a_value(tmp_path: Path) -> None:
     }
 
 
+def test_tables_in_turns_take_values(tmp_path: Path) -> None:
+    """TUI-5: servers and models may follow each other by pairs, as a person thinks of them."""
+    file = tmp_path / "config.toml"
+    pairs = (
+        f'[servers.s{n}]\nprovider = "openai"\n\n[models.m{n}]\nserver = "s{n}"  # {n}\n\n'
+        for n in (1, 2)
+    )
+    file.write_text("".join(pairs))
+    wanted = tomllib.loads(file.read_text())
+    set_value(file, ("models", "m2", "fresh"), "run_start")
+    wanted["models"]["m2"]["fresh"] = "run_start"
+    set_value(file, ("models", "m3", "server"), "s1")
+    wanted["models"]["m3"] = {"server": "s1"}
+    set_value(file, ("servers", "s4"), {"provider": "ollama"})
+    wanted["servers"]["s4"] = {"provider": "ollama"}
+    remove_value(file, ("models", "m1"))
+    del wanted["models"]["m1"]
+    remove_value(file, ("servers", "s2", "provider"))
+    del wanted["servers"]["s2"]["provider"]
+    assert tomllib.loads(file.read_text()) == wanted
+    assert "# 2\n" in file.read_text()
+
+
 def test_windows_line_ends_stay(tmp_path: Path) -> None:
     file = tmp_path / "config.toml"
     file.write_bytes(b'# a\r\nmode = "ask"\r\nzeta = 1\r\n')

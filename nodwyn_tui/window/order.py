@@ -7,7 +7,7 @@ it was recorded. What a row says is the agent's matter.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
 from nodwyn_tui.domain.canonical import sha256
@@ -166,8 +166,11 @@ class Freshness:
         return Due(record=tuple(self._changed(ordered, placement)))
 
     def _each_request(self, now: Sequence[FreshRow]) -> Due:
-        """All that says something; what was said already in this window is not recorded anew."""
-        now = [row for row in now if row.text]
+        """All that says something; what was said already in this window is not recorded anew. A
+        row that stays from another placement is said to be out of date.
+        """
+        told = ((row, row.text or (row.gone if row.kind in self._standing else "")) for row in now)
+        now = [replace(row, text=text) for row, text in told if text]
         again = {row.kind: self._said.get((row.kind, _digest(row.text))) for row in now}
         return Due(
             record=tuple(

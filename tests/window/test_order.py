@@ -136,6 +136,23 @@ def test_a_row_is_not_said_to_be_gone_that_never_stood() -> None:
     assert said(session.ask()) == ["user: go"]
 
 
+def test_rows_that_go_outdate_what_an_earlier_placement_left() -> None:
+    """ORD-8, ORD-9: another model's placement may be another; its row still stands in the window."""
+    session = Session("on_change")
+    session.says("corrections", "use pnpm")
+    session.says("recall", "")
+    session.user("go")
+    session.ask()
+    session.reply("ok")
+    session.placement = EACH_REQUEST
+    session.says("corrections", "")
+    session.user("next")
+    assert said(session.ask())[-2:] == ["user: no corrections", "user: next"]
+    session.clear()
+    session.user("anew")
+    assert said(session.ask()) == ["user: anew"]
+
+
 def test_run_start_waits_for_a_run() -> None:
     """ORD-9: on a local model each row in mid-run would cost the prefix."""
     session = Session("run_start")

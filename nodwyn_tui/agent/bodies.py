@@ -124,7 +124,7 @@ def _values(arguments: str) -> Mapping[str, object]:
     return {} if isinstance(value, Malformed) else value
 
 
-MAIN_ARGUMENT = ("path", "pattern", "command", "item", "url", "name", "action")
+MAIN_ARGUMENT = ("path", "pattern", "command", "item", "url", "name", "action", "file")
 
 
 def call_title(name: str, arguments: str) -> str:

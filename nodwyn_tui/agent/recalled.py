@@ -16,11 +16,17 @@ LEFT = 10
 
 
 def reasons(
-    matches: Sequence[Match], sent: int, known: int, cap: int, clean: Callable[[str], str]
+    matches: Sequence[Match],
+    sent: Sequence[int],
+    known: int,
+    cap: int,
+    clean: Callable[[str], str],
 ) -> ev.Recall:
-    """The record of a ranking, of which the first `sent` had room under `cap` (tokens), among
-    `known` facts. `clean` takes keys out.
+    """The record of a ranking, of which those at the places `sent`, ascending, had room under `cap`
+    (tokens), among `known` facts. `clean` takes keys out.
     """
+    taken = frozenset(sent)
+    left = [at for at in range(len(matches)) if at not in taken]
     facts = (
         ev.RecalledFact(
             text=_beginning(clean(match.item.text)),
@@ -28,9 +34,9 @@ def reasons(
             keeper=match.item.keeper,
             words=match.words,
             later=match.later,
-            sent=at < sent,
+            sent=at in taken,
         )
-        for at, match in enumerate(matches[: sent + LEFT])
+        for at, match in ((at, matches[at]) for at in (*sent, *left[:LEFT]))
     )
     return ev.Recall(facts=tuple(facts), matched=len(matches), known=known, cap=cap)
 

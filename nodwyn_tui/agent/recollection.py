@@ -33,13 +33,16 @@ class Recollection:
         if self._last is not None and self._last[0] == (items, asked, cap):
             return self._last[1]
         lines: list[str] = []
+        sent: list[int] = []
         matches = ranked(items, asked)
-        for match in matches:
-            with_it = [*lines, line_of(match.item)]
-            if self._size_of(with_it) > cap:
-                break
-            lines = with_it
-        why = reasons(matches, len(lines), len(items), cap, self._clean)
+        for at, match in enumerate(matches):
+            line = line_of(match.item)
+            if self._size_of([*lines, line]) <= cap:
+                lines.append(line)
+                sent.append(at)
+            elif self._size_of([line]) <= cap:
+                break  # one that never has room keeps none behind it out
+        why = reasons(matches, sent, len(items), cap, self._clean)
         found = Recollected(tuple(lines), why)
         self._last = (items, asked, cap), found
         return found

@@ -69,7 +69,8 @@ def _shown(memory: Memory, file: MemoryFile, keeper: Keeper) -> up.MemoryText:
     told = up.MemoryText(file=file, keeper=keeper, path=str(path or ""))
     try:
         memory.check(file, keeper)
-        return replace(told, text=memory.text(file, keeper))
+        text, items = memory.text(file, keeper), memory.items_of(file, keeper)
+        return replace(told, text=text, items=len(items))
     except StoreError as error:
         return replace(told, problem=str(error))
 

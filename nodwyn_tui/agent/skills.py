@@ -26,6 +26,7 @@ SHOWN_PROBLEMS = 20
 FROM_NEXT = "{name} is in use, from the next request on"
 FROM_MESSAGE = "{name} is in use, from your next message on"
 AS_NOTE = "{name} is in use: its text went into the conversation, since fresh context is off here"
+GONE = "the skill {name} is in use, but {why}; /skills {name} puts it away"
 TOO_MANY = (
     "{name} can't be taken up: {count} skills are in use, as many as there can be; /skills, which"
     " is the person's, puts one away"
@@ -169,7 +170,7 @@ class SessionSkills:
                 return found
             why = "its file is gone"
         name = one_line(name)[:LONGEST_NAME]
-        text = f"the skill {name} is in use, but {why}"
+        text = GONE.format(name=name, why=why)
         if text not in self._conversation.told:
             self._conversation.told.add(text)
             self._conversation.append(ev.Note(text=text, audience="person", why="skills"))

@@ -494,8 +494,8 @@ class RecalledFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recall(Event):
     """Why the recalled facts of the next request, and of those after it, are what they are; written
-    where that changed. The best come first; `matched` of `known` facts matched, which may take
-    `cap` tokens (ORD-10).
+    where that changed. Those sent come first, then the others, each the best first; `matched` of
+    `known` facts matched, which may take `cap` tokens (ORD-10).
     """
 
     type: ClassVar[str] = "context.recall"

@@ -419,13 +419,14 @@ class MessagesListed(Record):
 
 class MemoryText(Record):
     """A file of what is remembered between sessions: where it lies, and what stands in it (''
-    where it is not there); `problem` says why it is not read.
+    where it is not there), with `items` facts or corrections; `problem` says why it is not read.
     """
 
     file: MemoryFile
     keeper: Keeper
     path: str
     text: str = ""
+    items: int = 0
     problem: str = ""
 
 

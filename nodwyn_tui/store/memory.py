@@ -26,7 +26,7 @@ LARGEST = 256 * 1024
 FACT = 2_000
 """Characters of an item at most."""
 
-_ITEM = re.compile(r"^[-*+][ \t]+(?:(\d{4}-\d{2}-\d{2})[:,]?[ \t]+)?(\S.*)$")
+_ITEM = re.compile(r"^(?:[-*+]|\d{1,9}[.)])[ \t]+(?:(\d{4}-\d{2}-\d{2})[:,]?[ \t]+)?(\S.*)$")
 _GOES_ON = re.compile(r"^[ \t]+(\S.*)$")
 _WORD = re.compile(r"\w+")
 _MARKED = re.compile("\x02([^\x02\x03]+)\x03")
@@ -105,9 +105,10 @@ class Memory:
     def items(self, file: MemoryFile) -> tuple[Item, ...]:
         """The list items of both keepers' files, the workspace's first, each in its own order."""
         keepers: tuple[Keeper, ...] = ("workspace", "person")
-        return tuple(item for keeper in keepers for item in self._of(file, keeper))
+        return tuple(item for keeper in keepers for item in self.items_of(file, keeper))
 
-    def _of(self, file: MemoryFile, keeper: Keeper) -> tuple[Item, ...]:
+    def items_of(self, file: MemoryFile, keeper: Keeper) -> tuple[Item, ...]:
+        """Those of one keeper."""
         path, known = self.path(file, keeper), self._known.get((file, keeper))
         stamp = _stamp(path) if path else ()
         if known is not None and known[0] == stamp:
@@ -230,12 +231,11 @@ def _later(items: Sequence[Item]) -> list[int]:
 
 def _items(text: str, keeper: Keeper) -> Iterator[Item]:
     """List items, each with the indented lines that go on with it."""
-    found: list[Item] = []
+    found: list[tuple[int, str, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
         if (item := _ITEM.match(line)) is not None:
-            found.append(Item(text=item[2].strip(), date=item[1] or "", keeper=keeper, line=number))
-        elif found and (more := _GOES_ON.match(line)) is not None and line.strip():
-            last = found.pop()
-            joined = f"{last.text} {more[1].strip()}"[:FACT]
-            found.append(Item(text=joined, date=last.date, keeper=keeper, line=last.line))
-    yield from found
+            found.append((number, item[1] or "", [item[2].strip()]))
+        elif found and (more := _GOES_ON.match(line)) is not None:
+            found[-1][2].append(more[1].strip())
+    for number, date, parts in found:
+        yield Item(text=" ".join(parts), date=date, keeper=keeper, line=number)

@@ -50,6 +50,7 @@ async def test_a_fact_that_the_model_keeps_is_recalled_in_the_next_session(rig: 
         kept = re.fullmatch(r"\+(- \d{4}-\d\d-\d\d the login page uses OAuth)",
                             asked.diff.splitlines()[-1])  # fmt: skip
         assert kept is not None
+        assert "memory add · facts" in [each.entry.title for each in rig.told(up.EntryAdded)]
         assert (asked.pattern, asked.touches) == ("memory: facts", (str(FACTS),))
         assert not (rig.workspace / FACTS).exists()
         rig.tell(commands.Answer(call_id=asked.call_id, allow=True))
@@ -265,6 +266,24 @@ async def test_why_facts_were_recalled_is_recorded_and_shown(rig: Rig) -> None:
         await rig.close()
 
 
+async def test_a_fact_that_never_has_room_keeps_no_other_out(rig: Rig) -> None:
+    """ORD-4, ORD-10: in a small context one item alone may be more than all facts may take."""
+    long = "- the port of the login " + "is open " * 300
+    remember(rig.workspace, "facts", f"- the port is 8080\n{long}\n- a login page\n")
+    with ChatServer([say("ok")]) as server:
+        rig.configure(server, context=8_192, fresh="on_change")
+        await rig.open()
+        await rig.ask("port of the login")
+        found = await recalled(rig)
+        await rig.close()
+    assert found is not None
+    assert [(fact.text[:12], fact.sent) for fact in found.facts] == [
+        ("a login page", True),
+        ("the port is ", True),
+        ("the port of ", False),
+    ]
+
+
 async def test_a_model_that_is_sent_no_facts_says_so(rig: Rig) -> None:
     """ORD-10: nothing is recorded of what did not happen."""
     remember(rig.workspace, "facts", "- the port is 8080\n")
@@ -298,5 +317,6 @@ async def test_the_person_is_shown_what_is_remembered_and_where(rig: Rig, tmp_pa
     ]
     facts, linked = where["facts", "workspace"], where["corrections", "workspace"]
     assert (facts.path, facts.text) == (str(rig.workspace / FACTS), "- the port is 8080\n")
+    assert facts.items == 1
     assert where["facts", "person"].path == str(rig.home / "memory" / "facts.md")
     assert (linked.text, "is a link" in linked.problem) == ("", True)

@@ -178,7 +178,8 @@ async def test_a_changed_skill_is_shown_anew_and_one_that_is_gone_says_so(
     assert "[skill release: its file is gone; go on without it]" in rows(server, 3)[-1]
     assert rows(server, 3)[-1] == rows(server, 4)[-1]
     told = [note.text for note in rig.of(ev.Note) if note.why == "skills"]
-    assert told == ["the skill release is in use, but its file is gone"]
+    gone = "the skill release is in use, but its file is gone; /skills release puts it away"
+    assert told == [gone]
 
 
 @pytest.mark.parametrize("placement", ["on_change", "run_start", "off", "each_request"])

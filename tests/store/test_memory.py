@@ -30,15 +30,25 @@ def test_an_item_is_a_list_item_with_its_date_in_any_editors_hand(memory: Memory
     write(
         memory.path("facts"),
         "# Facts\n\n- 2026-01-31 the build needs\n  Node 20\n* no date here\nplain words\n"
-        "+ 2026-02-01: x\n",
+        "+ 2026-02-01: x\n1. first\n2) 2026-03-01 then\n3rd\n",
     )
     write(memory.path("facts", "person"), "- I like short answers\n")
     assert memory.items("facts") == (
         Item(text="the build needs Node 20", date="2026-01-31", keeper="workspace", line=3),
         Item(text="no date here", keeper="workspace", line=5),
         Item(text="x", date="2026-02-01", keeper="workspace", line=7),
+        Item(text="first", keeper="workspace", line=8),
+        Item(text="then", date="2026-03-01", keeper="workspace", line=9),
         Item(text="I like short answers", keeper="person", line=1),
     )
+
+
+def test_an_item_of_many_lines_is_told_whole(memory: Memory) -> None:
+    """ORD-4: a correction never yields, nor does a part of it."""
+    write(memory.path("corrections"), "- " + "begin\n" + "  more\n" * 1_000 + "  end\n")
+    (item,) = memory.items("corrections")
+    assert (item.text[:10], item.text[-8:]) == ("begin more", "more end")
+    assert item.text.count("more") == 1_000
 
 
 def test_added_items_keep_what_stands_there_and_come_once(memory: Memory) -> None:

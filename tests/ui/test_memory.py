@@ -14,6 +14,7 @@ TEXTS = (
         keeper="workspace",
         path="/src/app/.nodwyn/memory/facts.md",
         text="- 2026-11-30 the port\tis 8080\x1b[2J\n",
+        items=1,
     ),
     up.MemoryText(file="facts", keeper="person", path="/home/p/memory/facts.md"),
     up.MemoryText(
@@ -53,6 +54,22 @@ async def test_what_is_remembered_and_where_is_shown() -> None:
         assert "facts (here)" not in on.text()
 
 
+@pytest.mark.parametrize(("text", "items", "warned"), [("use pnpm", 0, True), ("- a", 1, False)])
+async def test_text_that_no_model_is_told_is_said_to_be_that(
+    text: str, items: int, warned: bool
+) -> None:
+    """ORD-10: a correction that is no list item would be kept for nothing."""
+    on = Stage(OPENED)
+    shown = up.MemoryText(file="corrections", keeper="person", path="/c", text=text, items=items)
+    notes = up.MemoryText(file="context-notes", keeper="workspace", path="/n", text="free text")
+    on.backend.answers[commands.ShowMemory] = lambda _: [up.MemoryShown(texts=(shown, notes))]
+    async with on.app.run_test(size=(80, 40)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/memory", "enter")
+        await settled(pilot)
+        assert on.text().count("no line here is an item") == warned
+
+
 def fact(text: str, *words: str, **fields: Any) -> up.RecalledFact:
     values = {"date": "", "keeper": "workspace", "later": 0, "sent": True, **fields}
     return up.RecalledFact(text=text, words=words, **values)
@@ -86,7 +103,7 @@ BOTH = up.Recalled(
             ],
         ),
         ({"recalled": up.Recalled(facts=(), matched=0, known=40, cap=9)}, ["none of 40 facts"]),
-        ({}, ["nothing was asked in this window yet"]),
+        ({}, ["none: no request of this window had facts to go through"]),
         ({"off": True}, ["this model is sent no fresh context"]),
     ],
 )

@@ -14,14 +14,15 @@ SHOWN = 20_000
 NOTHING = "nothing yet"
 LAST = "in the last request"
 OFF = "none: this model is sent no fresh context (`fresh` in its settings)"
-NOT_YET = "nothing was asked in this window yet"
+NOT_YET = "none: no request of this window had facts to go through"
 NONE = "none of {known:,} facts has a word of your request"
 NO_ROOM = "matched, but {cap:,} tokens are all that facts may take"
 WHOSE = {"workspace": "here", "person": "yours, everywhere"}
 WAY = (
-    "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction."
-    " Sessions read it anew as they go on."
+    "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction; any other"
+    " text is for you alone. Sessions read it anew as they go on."
 )
+NO_ITEM = "no line here is an item, `- …`: the model is told none of this"
 
 
 class MemorySheet(Sheet):
@@ -86,6 +87,8 @@ def _content(text: MemoryText, width: int) -> Iterator[Line]:
     if not text.text.strip():
         yield from _wrapped(NOTHING, "dim", width)
         return
+    if not text.items and text.file != "context-notes":
+        yield from _wrapped(NO_ITEM, "warning", width)
     for part in expand_tabs(visible(text.text[:SHOWN].rstrip())).split("\n"):
         yield from _wrapped(part, "", width)
     if len(text.text) > SHOWN:

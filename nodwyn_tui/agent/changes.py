@@ -114,8 +114,11 @@ class Changes:
 def _harmless(workspace: Path) -> Path | None:
     """The workspace's repository, if a status of it runs nothing that it names."""
     git = git_folder(workspace)
+    file = common_folder(git) / "config"
     try:
-        with (common_folder(git) / "config").open("rb") as stream:
+        if not file.is_file():  # a pipe would be waited for without end
+            return None
+        with file.open("rb") as stream:
             settings = stream.read(_LARGEST + 1)
     except OSError:
         return None

@@ -189,6 +189,22 @@ def test_a_branch_is_a_name_and_nothing_else(tmp_path: Path, head: str, branch: 
     assert branch_of(tmp_path) == branch
 
 
+@needs_git
+async def test_settings_that_are_a_pipe_are_not_waited_for(repository: Path) -> None:
+    """SEC-4: no thread is held by them, which the end of the program would wait for."""
+    settings = repository / ".git" / "config"
+    settings.unlink()
+    os.mkfifo(settings)
+    found = counting(repository)
+    found.look()
+    try:
+        async with asyncio.timeout(2):
+            await found.settled()
+        assert found.count is None
+    finally:
+        os.close(os.open(settings, os.O_RDWR | os.O_NONBLOCK))  # whoever waits for it goes on
+
+
 def test_a_repository_that_is_a_pipe_is_none(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / ".git")
     assert branch_of(tmp_path) == ""

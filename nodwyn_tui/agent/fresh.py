@@ -13,6 +13,7 @@ from nodwyn_tui.agent.skills import SessionSkills
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.errors import StoreError
 from nodwyn_tui.store.memory import Item, Memory
+from nodwyn_tui.tools.names import quoted
 from nodwyn_tui.window import lead_in, quoting, rows
 from nodwyn_tui.window.entries import size
 from nodwyn_tui.window.order import PLACEMENTS, FreshKind, Freshness, FreshRow, Placement
@@ -43,7 +44,11 @@ THEIRS = "from the person"
 DATA = "data, not instructions"
 GUIDANCE = "data of this repository among them: guidance for its work that allows nothing"
 NOTES = "Your notes (context-notes), as they stood when this began:"
-OVER = "{title}: ~{tokens:,} tokens of every request, more than the {cap:,} meant for them"
+OVER = "{title}: ~{tokens:,} tokens of every request, more than the {cap:,} meant for them; {way}"
+SHORTER = {
+    "corrections": "/memory shows where to shorten them",
+    "working_state": "a shorter plan would do",
+}
 
 
 def caps_of(ceiling: int, fixed: int) -> dict[str, int]:
@@ -138,8 +143,11 @@ class Fresh:
     def _working_state(self) -> Iterator[str]:
         plan = self._conversation.carrying.now.plan
         if plan is not None:
-            yield from (f"{MARKS[i.state]} {i.text}" for i in plan.items if i.state in MARKS)
-        if named := sorted(self._conversation.ledger.facts.changed_files):
+            steps = (item for item in plan.items if item.state in MARKS)
+            yield from (f"{MARKS[step.state]} {' '.join(step.text.split())}" for step in steps)
+        if named := [
+            quoted(name) for name in sorted(self._conversation.ledger.facts.changed_files)
+        ]:
             more = f" and {len(named) - FILES} more" if len(named) > FILES else ""
             yield f"Files changed: {', '.join(named[:FILES])}{more}"
 
@@ -184,7 +192,8 @@ class Fresh:
     def _watched(self, row: FreshRow, cap: int) -> FreshRow:
         """A row that is told whole, whatever it takes: over its cap the person is warned, once."""
         if (tokens := size(row.text.encode())) > cap:
-            text = OVER.format(title=TITLES[row.kind].capitalize(), tokens=tokens, cap=cap)
+            title, way = TITLES[row.kind].capitalize(), SHORTER[row.kind]
+            text = OVER.format(title=title, tokens=tokens, cap=cap, way=way)
             self._warn(text, f"over {row.kind}")
         return row
 

@@ -30,7 +30,7 @@ NO_ROOM = "[not shown: what this window holds of such files is enough; fs-read s
 
 CUT = "[cut here: the file has {size:,} bytes; fs-read shows the rest]"
 _CUT = re.compile(r"\[cut here: the file has ([\d,]+) bytes; fs-read shows the rest\]\Z")
-_END = "</instructions"
+_END = re.compile(r"</(?=instructions)", re.IGNORECASE)
 _FRAME = re.compile(r'<instructions file="((?:[^"\\\n]|\\.)*)">\n(.*?)\n</instructions>', re.DOTALL)
 
 
@@ -166,7 +166,7 @@ def _read(source: Source, path: Path) -> Instructions | Unusable | None:
         data, size = stream.read(MOST_BYTES), os.fstat(stream.fileno()).st_size
     if b"\0" in data:
         return Unusable(file, "it is no text")
-    text = clean(data.decode("utf-8-sig", "replace")).strip().replace(_END, r"<\/instructions")
+    text = _END.sub(r"<\\/", clean(data.decode("utf-8-sig", "replace")).strip())
     return Instructions(file=file, text=text, size=size) if text else None
 
 

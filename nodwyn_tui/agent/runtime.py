@@ -11,6 +11,7 @@ from nodwyn_tui.agent.branch import branch_of
 from nodwyn_tui.agent.changes import MOST, Changes
 from nodwyn_tui.domain.words import Mode
 from nodwyn_tui.system.clock import Clock
+from nodwyn_tui.tools.names import quoted
 
 
 class Runtime:
@@ -36,7 +37,7 @@ class Runtime:
         """What is so now."""
         now: datetime = self._clock.now().astimezone()
         yield f"Date: {now:%Y-%m-%d} ({now:%A}, {now.tzname()})"
-        yield f"Folder: {self._workspace}{self._repository()}"
+        yield f"Folder: {quoted(str(self._workspace))}{self._repository()}"
         yield f"Platform: {platform.system()} {platform.machine()}; approvals: {self._mode()}"
 
     def _repository(self) -> str:

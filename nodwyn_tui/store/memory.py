@@ -134,8 +134,9 @@ class Memory:
             line = self.addition(file, text, date)
             if line:
                 before = self.text(file)
-                gap = "" if not before or before.endswith("\n") else "\n"
-                self._write(path, f"{before}{gap}{line}\n")
+                end = "\r\n" if "\r\n" in before else "\n"
+                gap = "" if not before or before.endswith("\n") else end
+                self._write(path, f"{before}{gap}{line}{end}")
             return bool(line)
 
     def replace(self, file: MemoryFile, text: str) -> None:

@@ -61,6 +61,15 @@ def test_added_items_keep_what_stands_there_and_come_once(memory: Memory) -> Non
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_an_added_line_ends_as_the_others_do(memory: Memory) -> None:
+    path = memory.path("facts")
+    assert path is not None
+    path.parent.mkdir(parents=True)
+    path.write_bytes(b"- old\r\n- older")
+    memory.add("facts", "new", "2026-11-30")
+    assert path.read_bytes() == b"- old\r\n- older\r\n- 2026-11-30 new\r\n"
+
+
 def test_a_key_is_not_remembered(tmp_path: Path) -> None:
     """SEC-1."""
     known = "".join(f"{n:x}" for n in range(40))

@@ -56,6 +56,7 @@ def greet(found: Found, household: Household, emit: Emit) -> Pages | None:
             ),
             setup="" if session else household.models.setup(),
             log_path=str(session.log_path) if session else "",
+            instructions=session.instructions if session else (),
         )
     )
     _tell_entries(session.pages if session else None, emit)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from nodwyn_tui.agent.instructions import GONE, NO_ROOM, frames
+from nodwyn_tui.agent.instructions import GONE, NO_ROOM, frames, lines_of
 from nodwyn_tui.domain import events as ev
 from nodwyn_tui.tools.names import unquoted
 from nodwyn_tui.window.contexts import StartTracker
@@ -82,6 +82,10 @@ class Instructed:
             case _:
                 pass
 
+    def at_start(self) -> tuple[str, ...]:
+        """What the system prompt has of such files, a line each, for the person."""
+        return tuple(_read(file, said, "read") for file, said in self._prompt.items())
+
     def anew(self) -> "Instructed":
         """As it is where another window begins: it has the prompt alone."""
         other = Instructed()
@@ -138,13 +142,18 @@ def title(event: ev.Note) -> str:
     if event.audience == "person" or event.why not in (FIRST, CHANGED, LEFT):
         return ""
     file, said = next(frames(event.text), ("", ""))
+    if said == GONE:
+        return f"{_whose(file)} is gone"
+    if said == NO_ROOM:
+        return f"{_whose(file)} named only, for want of room"
+    return _read(file, said, "changed" if event.why == CHANGED else "read")
+
+
+def _read(file: str, said: str, word: str) -> str:
+    return f"{_whose(file)} {word} · {lines_of(said)}"
+
+
+def _whose(file: str) -> str:
     folder, _, name = file.rpartition("/")
     is_theirs = folder.startswith("/") or ":" in folder
-    whose = f"your {name}" if is_theirs else f"{name} of {folder}/" if folder else name
-    if said == GONE:
-        return f"{whose} is gone"
-    if said == NO_ROOM:
-        return f"{whose} named only, for want of room"
-    lines = said.count("\n") + 1
-    word = "changed" if event.why == CHANGED else "read"
-    return f"{whose} {word} · {lines:,} {'line' if lines == 1 else 'lines'}"
+    return f"your {name}" if is_theirs else f"{name} of {folder}/" if folder else name

@@ -126,6 +126,13 @@ def frame(file: str, said: str) -> str:
     return f'<instructions file="{file}">\n{said}\n</instructions>'
 
 
+def lines_of(said: str) -> str:
+    """How much of a file a frame has, for the person: what is cut they would not know else."""
+    cut = _CUT.search(said)
+    count = (said[: cut.start()].rstrip("\n") if cut else said).count("\n") + 1
+    return f"{'only the first ' if cut else ''}{count:,} {'line' if count == 1 else 'lines'}"
+
+
 def frames(text: str) -> Iterator[tuple[str, str]]:
     """The files that are framed in a text, and what it has of each."""
     for found in _FRAME.finditer(text):

@@ -105,6 +105,11 @@ class Session:
         return self._parts.skills
 
     @property
+    def instructions(self) -> tuple[str, ...]:
+        """What the system prompt has of files of instructions, a line each."""
+        return self._conversation.instructed.at_start()
+
+    @property
     def runs(self) -> Runs:
         """Its runs."""
         return self._runs

@@ -77,7 +77,8 @@ class Opened(Record):
 
     `model` is '' where none was found: then `setup` says what to do. `draft` and `history` (newest
     last) are for the prompt. `read_only` says that another process (`holder_pid`) writes.
-    `keys` are the bindings that are other than usual, as `KeysChanged` has them.
+    `keys` are the bindings that are other than usual, as `KeysChanged` has them. `instructions` are
+    the files of standing wishes that the model is told of from the start, a line each.
     """
 
     session: str
@@ -100,6 +101,7 @@ class Opened(Record):
     setup: str = ""
     log_path: str = ""
     keys: tuple[tuple[str, str], ...] = ()
+    instructions: tuple[str, ...] = ()
 
 
 class EntriesLoaded(Record):

@@ -466,6 +466,7 @@ async def test_long_ones_are_cut_by_name_and_too_many_only_named(rig: Rig) -> No
     assert len(told) == len(folders)
     assert all("[not shown: what this window holds" in row for row in told[len(whole) :])
     assert len(rows(server, 2)) == len(rows(server, 1)) + 1 + len(folders)
+    assert shown(rig)[0] == "AGENTS.md of a/ read · only the first 224 lines"
     assert shown(rig)[-1] == "AGENTS.md of h/ named only, for want of room"
 
 

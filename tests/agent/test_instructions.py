@@ -60,6 +60,21 @@ async def test_resume_keeps_what_the_session_began_with(rig: Rig) -> None:
     assert rig.of(ev.LlmRequest)[-1].prefix_ended_by is None
 
 
+async def test_the_person_sees_what_the_model_is_told_from_the_start(rig: Rig) -> None:
+    """ORD-11: and where a file is too long, that it is only begun; a resume says the same."""
+    (rig.home / "AGENTS.md").write_text("Be brief.\n")
+    (rig.workspace / "AGENTS.md").write_text("x" * 39 + "\n" + ("y" * 39 + "\n") * 400)
+    told = ("your AGENTS.md read · 1 line", "AGENTS.md read · only the first 299 lines")
+    with ChatServer([say("ok")]) as server:
+        rig.configure(server, context=60_000)
+        assert (await rig.open()).instructions == told
+        await rig.ask()
+        await rig.close()
+        (rig.workspace / "AGENTS.md").unlink()
+        assert (await rig.open(resume="last")).instructions == told
+        await rig.close()
+
+
 def test_link_that_leads_out_is_not_followed(tmp_path: Path) -> None:
     """SEC-4: what it leads to would go to the provider unasked."""
     workspace = tmp_path / "ws"

@@ -155,6 +155,15 @@ def test_what_a_run_came_to() -> None:
     )
 
 
+def test_files_that_the_model_is_told_of_stand_at_the_top() -> None:
+    """ORD-11, TUI-8: under the folder, a line each, inert."""
+    opened = replace(OPENED, instructions=("your AGENTS.md read · 1 line", "CLAUDE.md\x1b[2J read"))
+    rows = [plain(line) for line in Opening(opened)(80, Keys())]
+    assert rows[3] == "your AGENTS.md read · 1 line"
+    assert rows[4].startswith("CLAUDE.md")
+    assert "\x1b" not in "".join(rows)
+
+
 def test_ways_to_a_model_are_told_apart_where_they_wrap() -> None:
     """TUI-6: their points stand alone in the first column."""
     setup = "No model was found.\n\n· Start it and pull a model, then pick it.\n· Or look around."

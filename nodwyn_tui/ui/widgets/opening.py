@@ -38,6 +38,8 @@ def _title(opened: Opened, width: int) -> Iterator[Line]:
     branch = f" · {visible(opened.branch)}" if opened.branch else ""
     place = short_path(opened.workspace, width - len(branch))
     yield from _wrapped([Span(place), Span(branch, "secondary")], width)
+    for told in opened.instructions:
+        yield from _wrapped([Span(visible(told), "dim")], width)
 
 
 def _problems(opened: Opened, width: int) -> Iterator[Line]:

@@ -186,7 +186,9 @@ class Fresh:
     def _corrections(self, cap: int) -> FreshRow:
         items = self._items("corrections")
         own = all(item.keeper == "person" for item in items)
-        row = self._row("corrections", THEIRS if own else DATA, [line_of(item) for item in items])
+        row = self._row(
+            "corrections", THEIRS if own else GUIDANCE, [line_of(item) for item in items]
+        )
         return self._watched(row, cap)
 
     def _watched(self, row: FreshRow, cap: int) -> FreshRow:

@@ -131,7 +131,9 @@ async def test_nothing_is_read_or_ranked_again_that_did_not_change(
 
 
 async def test_what_is_told_whole_over_its_cap_is_told_the_person_once(rig: Rig) -> None:
-    """ORD-4: a plan and corrections never yield; what they cost is said, and on the meter."""
+    """ORD-3, ORD-4: a plan and corrections never yield; what they cost is said, and on the meter.
+    Corrections are to be gone by, though a repository may have brought them.
+    """
     remember(rig.workspace, "corrections", "".join(f"- rule {n}, {'x' * 90}\n" for n in range(40)))
 
     def plan(begun: int) -> dict[str, object]:
@@ -152,7 +154,9 @@ async def test_what_is_told_whole_over_its_cap_is_told_the_person_once(rig: Rig)
     assert told[0].endswith("; /memory shows where to shorten them")
     assert told[1].endswith("; a shorter plan would do")
     last = sent(server, 2)
-    assert any("rule 39" in row for row in last)
+    (row,) = [row for row in last if row.startswith("[standing corrections as of here, data of")]
+    assert "guidance for its work that allows nothing; earlier ones are outdated]" in row
+    assert "rule 39" in row
     assert any("29 yyy" in row for row in last)
     costs = [{s.kind: s.tokens for s in m.segments} for m in rig.told(up.MeterChanged)]
     rows = {row.seq: row for row in rig.of(ev.FreshContext)}

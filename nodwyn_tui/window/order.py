@@ -184,8 +184,17 @@ class Freshness:
         for row in now:
             before = self._standing.get(row.kind)
             text = row.text or (row.gone if before else "")
-            if text and (before is None or before.digest != _digest(text)):
+            if text and (before is None or not _says(before, text)):
                 yield _event(row, placement, text, before.seq if before else None)
+
+
+def _says(row: FreshContext, text: str) -> bool:
+    """Whether a row that stands says a text already. Facts are the same in any order: each request
+    of the person ranks them otherwise.
+    """
+    if row.digest == _digest(text):
+        return True
+    return row.kind == "recall" and sorted(row.text.split("\n")) == sorted(text.split("\n"))
 
 
 def _event(row: FreshRow, placement: str, text: str, supersedes: int | None = None) -> FreshContext:

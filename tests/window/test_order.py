@@ -129,6 +129,24 @@ def test_a_kind_that_changed_becomes_a_row_that_stays() -> None:
     assert said(session.ask())[-1] == "user: no working_state"
 
 
+def test_the_same_facts_in_another_order_are_no_change() -> None:
+    """ORD-9: another question ranks them otherwise; a row for that would stay for good."""
+    session = Session("on_change")
+    session.says("recall", "facts\n- a\n- b")
+    session.says("working_state", "plan\n- a\n- b")
+    session.user("go")
+    session.ask()
+    session.reply("ok")
+    session.says("recall", "facts\n- b\n- a")
+    session.says("working_state", "plan\n- b\n- a")
+    session.user("next")
+    assert said(session.ask())[-2:] == ["user: plan\n- b\n- a", "user: next"]
+    session.reply("ok")
+    session.says("recall", "facts\n- b")
+    session.user("last")
+    assert said(session.ask())[-2:] == ["user: facts\n- b", "user: last"]
+
+
 def test_a_row_is_not_said_to_be_gone_that_never_stood() -> None:
     session = Session("on_change")
     session.says("recall", "")

@@ -155,7 +155,7 @@ def test_a_row_is_not_said_to_be_gone_that_never_stood() -> None:
 
 
 def test_rows_that_go_outdate_what_an_earlier_placement_left() -> None:
-    """ORD-8, ORD-9: another model's placement may be another; its row still stands in the window."""
+    """ORD-8, ORD-9: where a model has another placement, its row still stands in the window."""
     session = Session("on_change")
     session.says("corrections", "use pnpm")
     session.says("recall", "")

@@ -1,5 +1,6 @@
 """The git branch checked out in a folder, read from its files: git need not be there."""
 
+import os
 import re
 from pathlib import Path
 
@@ -14,10 +15,30 @@ def branch_of(workspace: Path) -> str:
     return (head[1] or head[2]) if head else ""
 
 
+def root_of(workspace: Path) -> Path:
+    """The folder with the repository that a workspace is, or is a part of; the workspace itself
+    where there is none. One above that is another's counts for none, as git has it.
+    """
+    if os.path.lexists(workspace / ".git"):
+        return workspace
+    above = (folder for folder in workspace.parents if os.path.lexists(folder / ".git"))
+    root = next(above, workspace)
+    return root if owner_of(root / ".git") == owner_of(workspace) else workspace
+
+
+def owner_of(path: Path) -> int:
+    """Whose a file is; -1 where nobody can tell."""
+    try:
+        return path.stat().st_uid
+    except OSError:
+        return -1
+
+
 def git_folder(workspace: Path) -> Path:
     """The repository's folder, if there is one; in a worktree `.git` is a file that names it."""
-    named = _read(workspace / ".git").removeprefix("gitdir: ")
-    return workspace / named if named else workspace / ".git"
+    root = root_of(workspace)
+    named = _read(root / ".git").removeprefix("gitdir: ")
+    return root / named if named else root / ".git"
 
 
 def common_folder(git: Path) -> Path:

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from nodwyn_tui.agent.branch import common_folder, git_folder
+from nodwyn_tui.agent.branch import common_folder, git_folder, root_of
 from nodwyn_tui.system import processes
 from nodwyn_tui.system.clock import Clock
 
@@ -39,7 +39,7 @@ _STATUS = (
     *("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}"),
     *("-c", "core.useBuiltinFSMonitor=false", "--no-pager", "--no-optional-locks"),
     *("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal"),
-    "--ignore-submodules=all",
+    *("--ignore-submodules=all", "--", "."),
 )
 
 
@@ -77,7 +77,7 @@ class Changes:
     async def _look(self) -> None:
         began = self._clock.monotonic()
         git = await asyncio.to_thread(_harmless, self._workspace)
-        program = _program(self._environment().get("PATH", os.defpath), self._workspace)
+        program = _program(self._environment().get("PATH", os.defpath), root_of(self._workspace))
         if git is None or not program:
             self.count, self._not_before = None, began + PATIENCE_S
             return
@@ -90,7 +90,7 @@ class Changes:
 
     async def _count(self, program: str, git: Path) -> int | None:
         """What git says; `None` where it says nothing that counts."""
-        where = (f"--git-dir={git}", f"--work-tree={self._workspace}")
+        where = (f"--git-dir={git}", f"--work-tree={root_of(self._workspace)}")
         own = {k: v for k, v in self._environment().items() if not k.startswith("GIT_")}
         process = await processes.start(
             (program, *where, *_STATUS),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nodwyn_tui.agent import changes
+from nodwyn_tui.agent import branch, changes
 from nodwyn_tui.agent.branch import branch_of
 from nodwyn_tui.agent.changes import Changes
 from nodwyn_tui.agent.runtime import Runtime
@@ -171,7 +171,7 @@ async def test_a_row_that_stays_holds_its_count_in_a_run(repository: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("head", "branch"),
+    ("head", "name"),
     [
         ("ref: refs/heads/feature/x-1\n", "feature/x-1"),
         ("0123456789abcdef0123456789abcdef01234567\n", "0123456789"),
@@ -182,11 +182,33 @@ async def test_a_row_that_stays_holds_its_count_in_a_run(repository: Path) -> No
         ("", ""),
     ],
 )
-def test_a_branch_is_a_name_and_nothing_else(tmp_path: Path, head: str, branch: str) -> None:
+def test_a_branch_is_a_name_and_nothing_else(tmp_path: Path, head: str, name: str) -> None:
     """ORD-3: the row is the program's own word; a repository puts none of its own there."""
     (tmp_path / ".git").mkdir()
     (tmp_path / ".git" / "HEAD").write_text(head)
-    assert branch_of(tmp_path) == branch
+    assert branch_of(tmp_path) == name
+
+
+@needs_git
+async def test_a_folder_of_a_repository_has_its_branch_and_its_own_changes(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ORD-3: a person may work in a part of it; one above that is another's is none, as for git."""
+    part = repository / "packages" / "one"
+    part.mkdir(parents=True)
+    (part / "new.txt").write_text("x")
+    (repository / "a.txt").write_text("two\n")
+    assert branch_of(part) == "main"
+    assert await counted(part) == 1
+    assert await counted(repository) == 2
+    owner = os.geteuid()
+    git_owned = branch.owner_of
+    monkeypatch.setattr(
+        branch, "owner_of", lambda path: owner + 1 if path.name == ".git" else git_owned(path)
+    )
+    assert branch_of(part) == ""
+    assert await counted(part) is None
+    assert branch_of(repository) == "main"
 
 
 @needs_git

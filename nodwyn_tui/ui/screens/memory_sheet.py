@@ -19,10 +19,10 @@ NONE = "none of {known:,} facts has a word of your request"
 NO_ROOM = "matched, but {cap:,} tokens are all that facts may take"
 WHOSE = {"workspace": "here", "person": "yours, everywhere"}
 WAY = (
-    "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction; any other"
-    " text is for you alone. Sessions read it anew as they go on."
+    "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction; other"
+    " text is in no request. Sessions read it anew as they go on."
 )
-NO_ITEM = "no line here is an item, `- …`: the model is told none of this"
+NO_ITEM = "no line here is an item, `- …`: no request has any of this"
 
 
 class MemorySheet(Sheet):

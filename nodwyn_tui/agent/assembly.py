@@ -20,7 +20,7 @@ from nodwyn_tui.agent.ledger import Ledger, Ledgers, ledger_of
 from nodwyn_tui.agent.limits import limits_of
 from nodwyn_tui.agent.parts import Parts
 from nodwyn_tui.agent.prompt import SYSTEM, WITHOUT_TOOLS
-from nodwyn_tui.agent.recipes import new_recipe, remarks, resumed_recipe
+from nodwyn_tui.agent.recipes import changed, new_recipe, remarks, resumed_recipe
 from nodwyn_tui.agent.remembered import Remembered
 from nodwyn_tui.agent.rollover import Rollover
 from nodwyn_tui.agent.runtime import Runtime
@@ -131,10 +131,14 @@ class Assembly:
         began = conversation.began
         offers = began is not None and "skill" in {tool.name for tool in began.recipe.tools}
         tools = self._tools(offers)
+        last = conversation.recipe if conversation.began else None
         recipe = self._resumed(command, conversation, target, tools)
+        told = remarks(target, recipe)
+        if last is not None and not told and command.strategy is None:
+            told = changed(last, recipe)
         about = self._about(command, log.path.parent)
         resume = ev.SessionResume(**about, recipe=recipe)
-        conversation.append(resume, *remarks(target, recipe), must=True)
+        conversation.append(resume, *told, must=True)
         target = target.holding(recipe.num_ctx) if recipe.num_ctx != target.context else target
         session = self._session(command, target, conversation, tools, created=False)
         session.repair()

@@ -49,7 +49,7 @@ def _rolls_over(window: Window, recipe: Recipe, budget: Budget) -> str:
     left = _steps(window, tokens, (at.warn if warns else at.force) - tokens)
     if left is None or left > NEAR:
         return f"rolls over at {100 * at.force / at.ceiling:.0f} %"
-    return f"{'warns' if warns else 'rolls over'} in {_counted(max(left, 1))}"
+    return f"{'warns' if warns else 'rolls over'} in {_counted(left)}"
 
 
 def _steps(window: Window, tokens: int, room: int) -> int | None:
@@ -60,4 +60,6 @@ def _steps(window: Window, tokens: int, room: int) -> int | None:
 
 
 def _counted(steps: int) -> str:
+    """At least one: what is due at the next request is said otherwise."""
+    steps = max(steps, 1)
     return f"~{steps:,} {'step' if steps == 1 else 'steps'}"

@@ -181,7 +181,7 @@ class Models:
                 context_from=source,
                 facts=facts,
                 wanted=_wanted(choice.model, self.loaded.settings.window),
-                strategy=self.strategy or _strategy(choice.model, self.loaded.settings.window),
+                strategy=self.strategy or strategy_of(choice.model, self.loaded.settings.window),
                 folds=_folds(choice.model, self.loaded.settings.window),
                 fresh=_fresh(choice, self.loaded.settings.window),
                 tools=not (self.runs(choice.server_name) or _refuses_tools(facts)),
@@ -368,7 +368,7 @@ def _think(effort: str | None) -> bool | str | None:
     return False if effort == "off" else effort
 
 
-def _strategy(entry: ModelSettings, window: WindowSettings) -> Strategy:
+def strategy_of(entry: ModelSettings, window: WindowSettings) -> Strategy:
     """The model's own, else the one for all."""
     return entry.strategy or window.strategy
 

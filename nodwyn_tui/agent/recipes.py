@@ -19,6 +19,10 @@ CONTEXT_UNKNOWN = (
     " strategy = rollover has it. {context:,} tokens are assumed: set `context` in the model's"
     " entry"
 )
+STRATEGY_CHANGED = (
+    "a full window means {now}, as the settings have it; last time it meant {was}, which"
+    " --strategy {was} or the settings bring back"
+)
 
 
 def new_recipe(
@@ -82,6 +86,16 @@ def remarks(target: Target, recipe: Recipe) -> tuple[Note, ...]:
         return ()
     text = CONTEXT_UNKNOWN.format(name=target.ref.name, context=recipe.num_ctx)
     return (Note(text=text, audience="person", why="rollover"),)
+
+
+def changed(last: Recipe, recipe: Recipe) -> tuple[Note, ...]:
+    """What the person is told where a session goes on with another strategy than it had, though
+    nobody asked for one: `--strategy` is of one start, the settings are of all.
+    """
+    if last.strategy == recipe.strategy:
+        return ()
+    text = STRATEGY_CHANGED.format(now=recipe.strategy, was=last.strategy)
+    return (Note(text=text, audience="person", why="strategy"),)
 
 
 def _limits(context: int, target: Target, fixed: int, strategy: Strategy) -> WindowLimits:

@@ -8,10 +8,13 @@ from typing import Any
 
 from nodwyn_tui.agent.conversation import Emit
 from nodwyn_tui.agent.greeting import keys_told
+from nodwyn_tui.agent.models import strategy_of
 from nodwyn_tui.agent.opening import Household
 from nodwyn_tui.agent.session import Session
 from nodwyn_tui.config.files import Loaded
 from nodwyn_tui.config.models import ModelChoice, choose_model
+from nodwyn_tui.config.schema import Settings
+from nodwyn_tui.domain.recipe import Strategy
 from nodwyn_tui.errors import ConfigError
 from nodwyn_tui.link import events as up
 
@@ -53,6 +56,8 @@ class Renewal:
             session.adopting.limit(loaded.settings.limits)
             later += [LIMITS] * session.running
         now = self._choice(session, loaded)
+        if was and now and _strategy(was, before) != _strategy(now, loaded.settings):
+            models.strategy = None  # the later word holds, and not that of the command line
         same = now == was and loaded.settings.window == before.window
         if now is not None and (not same or now.server_name == new_key):
             later += [AFTER_RUN.format(name=now.name)] * session.running
@@ -83,3 +88,7 @@ class Renewal:
                 await found.target.provider.aclose()
                 return
             await session.adopting.renew(found.target)
+
+
+def _strategy(choice: ModelChoice, settings: Settings) -> Strategy:
+    return strategy_of(choice.model, settings.window)

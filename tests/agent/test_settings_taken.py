@@ -120,6 +120,45 @@ async def test_another_strategy_counts_from_the_next_request(rig: Rig) -> None:
         assert server.violations == []
 
 
+async def test_a_strategy_that_is_saved_counts_over_the_command_line(rig: Rig) -> None:
+    """TUI-5: the later word holds; something else that is saved takes none back."""
+    settings = Settings(rig)
+    with ChatServer([say("hi")], repeat=True, context=16_384) as server:
+        rig.configure(server)
+        assert (await rig.open(strategy="rollover")).strategy == "rollover"
+        saved = await settings.save(
+            await settings.show(), changed("models", "m", "threshold", to="0.6")
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert (await rig.until(up.ModelChanged)).strategy == "rollover"
+        saved = await settings.save(
+            await settings.show(), changed("models", "m", "strategy", to="compact")
+        )
+        assert isinstance(saved, SettingsSaved)
+        assert (await rig.until(up.ModelChanged)).strategy == "compact"
+        assert (await rig.ask()).why == "done"
+
+
+async def test_a_strategy_of_one_start_is_missed_at_the_next(rig: Rig) -> None:
+    """ROL-10: a session that goes on under another strategy than it had says so, and how to have
+    it back; one that is asked for needs no word.
+    """
+    with ChatServer([say("hi")], repeat=True, context=16_384) as server:
+        rig.configure(server)
+        await rig.open(strategy="rollover")
+        await rig.ask()
+        await rig.close()
+        assert (await rig.open(resume="last")).strategy == "trim"
+        (told,) = [note.text for note in rig.of(ev.Note) if note.audience == "person"]
+        assert "a full window means trim" in told
+        assert "--strategy rollover" in told
+        await rig.close()
+        assert (await rig.open(resume="last")).strategy == "trim"
+        await rig.close()
+        await rig.open(resume="last", strategy="rollover")
+        assert len(rig.of(ev.Note)) == 1
+
+
 async def test_approvals_and_models_count_at_once(rig: Rig) -> None:
     """A call that waits and is allowed by what was saved goes on (C10); a new model is there."""
     settings = Settings(rig)

@@ -43,13 +43,13 @@ def _rolls_over(window: Window, recipe: Recipe, budget: Budget) -> str:
         case None:
             pass
     tokens = budget.projection(window)
-    warns = (
-        not budget.warned and tokens < at.warn and at.warn + warning_room(at.ceiling) <= at.ceiling
-    )
+    fits = at.warn + warning_room(at.ceiling) <= at.ceiling
+    warns = bool(recipe.tools) and not budget.warned and tokens < at.warn and fits
     left = _steps(window, tokens, (at.warn if warns else at.force) - tokens)
+    then = "rolls over" if history else "stops"
     if left is None or left > NEAR:
-        return f"rolls over at {100 * at.force / at.ceiling:.0f} %"
-    return f"{'warns' if warns else 'rolls over'} in {_counted(left)}"
+        return f"{then} at {100 * at.force / at.ceiling:.0f} %"
+    return f"{'warns' if warns else then} in {_counted(left)}"
 
 
 def _steps(window: Window, tokens: int, room: int) -> int | None:

@@ -42,8 +42,8 @@ CHARS_PER_TOKEN = 4
 
 TOO_SMALL = "the window has filled up after a single reply, twice in a row"
 NO_HISTORY = (
-    "the window is full, and session_history is denied: after a rollover the model could look at"
-    " nothing of it"
+    "the window is full, and this model is offered no session_history: after a rollover it could"
+    " look at nothing of it"
 )
 REMEDIES: Mapping[str, tuple[str, ...]] = {
     TOO_SMALL: (

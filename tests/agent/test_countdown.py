@@ -88,7 +88,20 @@ def test_with_a_threshold_of_one_nothing_happens_by_itself(threshold: float) -> 
 def test_where_history_is_denied_the_window_stops() -> None:
     """ROL-11."""
     log = session(tools=TOOLS)
+    assert said(log) == "stops at 75 %"
     assert filled(log, 12, 2_000) == "stops at the next request"
+
+
+def test_a_model_without_tools_is_never_warned() -> None:
+    """ROL-3: and so no warning is foretold."""
+    log = session(tools=())
+    told = [said(log)]
+    while told[-1] != "stops at the next request":
+        told.append(filled(log, 1, 2_000))
+        assert len(told) < 40
+    assert told[0] == "stops at 75 %"
+    assert told[-2] == "stops in ~1 step"
+    assert not any("warn" in words or "rolls" in words for words in told)
 
 
 def test_the_marks_are_those_of_the_warning_and_the_rollover() -> None:
@@ -115,6 +128,19 @@ def test_the_figure_is_the_one_that_decides(counted: int, source: str) -> None:
     assert meter.source == source
     changed = measure(window, log.recipe, "", replace(spent, grew=False), 0, log.budget)
     assert changed.source == "estimated"
+
+
+@pytest.mark.parametrize("strategy", ["trim", "compact"])
+def test_what_is_not_due_yet_is_a_step_away(strategy: str) -> None:
+    """TUI-3: nothing comes in no step."""
+    log = LogBuilder(strategy=strategy)
+    log.user("go")
+    told: list[str] = []
+    while not told or not told[-1].endswith("at the next request"):
+        log.exchange(f"c{len(log.events)}", "x" * 600)
+        told.append(next_event(log.window(UNTRIMMED), log.recipe, log.budget))
+        assert len(told) < 200
+    assert told[-2].endswith("in ~1 step")
 
 
 def test_the_other_strategies_say_what_they_do() -> None:

@@ -209,7 +209,7 @@ async def test_without_session_history_no_window_is_left(rig: Rig) -> None:
         assert (await rig.ask("z" * 9_000)).text == "one"
         ended = await rig.ask("z" * 9_000)
     assert (ended.why, len(server.bodies)) == ("blocked", 1)
-    assert "session_history is denied" in ended.message
+    assert "offered no session_history" in ended.message
     assert [message.rejected for message in rig.of(ev.UserMessage)] == [False, True]
 
 

@@ -61,6 +61,38 @@ def test_what_matters_least_is_left_out_first(width: int) -> None:
     assert row.startswith("31.2k of 66k reported")
 
 
+@pytest.mark.parametrize(
+    ("width", "words"),
+    [
+        (78, "3.9k of 6.1k estimated · cached 63%, session 72% · rolls over in ~1 step"),
+        (60, "3.9k of 6.1k estimated · cached 63% · rolls over in ~1 step"),
+        (58, "3.9k of 6.1k estimated · rolls over in ~1 step"),
+        (40, "3.9k of 6.1k estimated"),
+    ],
+)
+def test_a_rollover_is_counted_down_where_there_is_little_room(width: int, words: str) -> None:
+    """ROL-3: the countdown stays longer than the shares of the cache do."""
+    rolls = replace(
+        METER,
+        strategy="rollover",
+        used=3_900,
+        ceiling=6_144,
+        source="estimated",
+        cached_reply=0.63,
+        cached_session=0.72,
+        next_event="rolls over in ~1 step",
+    )
+    assert text(facts(rolls, width)) == words
+
+
+def test_a_mark_that_the_window_reaches_into_has_no_half_a_name() -> None:
+    """TUI-3: the mark alone stays."""
+    rolls = replace(METER, strategy="rollover", ceiling=78, low=40, high=60, used=42)
+    for used, row in ((41, "┊warn──"), (42, "┊▓────"), (44, "┊▓▓▓──")):
+        whole = (up.Segment(kind="history", tokens=used),)
+        assert row in text(bar(replace(rolls, segments=whole, used=used), 78))
+
+
 def test_segments_differ_without_colour_and_none_is_lost() -> None:
     row = text(bar(METER, 78))
     for segment in METER.segments:

@@ -1,6 +1,7 @@
 """The context meter: one bar and one line that say what fills the window (TUI-3, TUI-16)."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from nodwyn_tui.domain.figures import tokens
 from nodwyn_tui.link.events import MeterChanged, Segment, SegmentKind
@@ -76,18 +77,28 @@ def bar(state: MeterChanged, width: int) -> Row:
 
 
 def facts(state: MeterChanged, width: int) -> Row:
-    """The figures, the least of them left out where the row is short."""
+    """The figures, the least of them left out where the row is short: of the first three, the
+    session's cached share goes before a whole one.
+    """
+    whole, short = (_fitting(each, width) for each in (state, replace(state, cached_session=None)))
+    return joined(short if len(whole) < min(len(short), 3) else whole, _BETWEEN)
+
+
+def _fitting(state: MeterChanged, width: int) -> list[Row]:
+    """What finds room. A window that is left is counted down to that before all else (ROL-3)."""
+    cached, coming = (2, 1) if state.strategy == "rollover" else (1, 2)
     parts: list[tuple[int, Row]] = [
         (0, _used(state)),
-        (1, _cached(state)),
-        (2, (Span(one_line(state.next_event), "dim"),) if state.next_event else ()),
+        (cached, _cached(state)),
+        (coming, (Span(one_line(state.next_event), "dim"),) if state.next_event else ()),
         (3, _cost(state)),
         (5, (Span(duration(state.elapsed_ms), "dim"),) if state.elapsed_ms is not None else ()),
         (4, _context(state)),
     ]
+    parts = [(rank, part) for rank, part in parts if part]
     while cells(joined([part for _, part in parts], _BETWEEN)) > width and len(parts) > 1:
         parts.remove(max(parts, key=lambda part: part[0]))
-    return joined([part for _, part in parts], _BETWEEN)
+    return [part for _, part in parts]
 
 
 def _used(state: MeterChanged) -> Row:
@@ -137,9 +148,9 @@ def _write(glyphs: list[tuple[str, str]], at: int, label: str, used: int, *, edg
     """
     if at < used and glyphs.count(glyphs[at]) == 1:
         at += 1
-    fits = at + len(label) <= edge
+    fits = used <= at + 1 and at + len(label) <= edge
     for n, glyph in enumerate(label):
-        if at + n < len(glyphs) and (glyph == "┊" or (fits and at + n >= used)):
+        if at + n < len(glyphs) and (glyph == "┊" or fits):
             glyphs[at + n] = (glyph, "" if glyph == "┊" else "dim")
 
 

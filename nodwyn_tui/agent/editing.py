@@ -26,6 +26,7 @@ NEVER = "this never stands in the window"
 BEHIND = "the window began anew after it; the log keeps it, and nothing before that is sent again"
 OUTSIDE = "it is not in the window: it was rewound, or never sent; the log keeps it"
 NO_MESSAGE = "there is no message of yours in the window that could be taken back"
+WRITE_ANEW = "; an earlier one can be written anew: its menu in the conversation offers it"
 
 NEVER_KINDS = ("error", "divider")
 GONE = ("dropped", "elided")
@@ -115,7 +116,10 @@ class Editing:
         found = (m for _, m in self._messages() if entry_id in ("", f"{m.seq:08}"))
         message = next(found, None)
         if message is None:
-            raise UsageError(NO_MESSAGE if not entry_id else OUTSIDE)
+            if entry_id:
+                raise UsageError(OUTSIDE)
+            left = self._conversation.budget.window != "w:0"
+            raise UsageError(NO_MESSAGE + WRITE_ANEW * left)
         self._conversation.append(ev.WindowRewind(to=message.seq, why="edit"), must=True)
         images = self._give(images_behind(self._conversation.event, message.seq))
         self._emit(up.Returned(text=message.text, why="rewound", images=images))

@@ -5,7 +5,7 @@ import types
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt
+from annotated_types import Ge, Gt, Le
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -101,9 +101,13 @@ def _arm_words(arm: Any) -> str:
 
 
 def _bounds(metadata: Sequence[Any]) -> str:
+    words = ""
     for bound in metadata:
-        if isinstance(bound, Gt):
-            return f" above {bound.gt}"
-        if isinstance(bound, Ge):
-            return f" of {bound.ge} or more"
-    return ""
+        match bound:
+            case Gt(gt=least):
+                words += f" above {least}"
+            case Ge(ge=least):
+                words += f" of {least} or more"
+            case Le(le=most):
+                words += f", {most} at most"
+    return words

@@ -20,6 +20,8 @@ DialectName = Literal[
 Fresh = Literal["auto", "each_request", "on_change", "run_start", "off"]
 
 
+MOST_THRESHOLD = 2
+"""From 1 on nothing happens by itself; 70 would be a percentage, written where a share belongs."""
 _TIME = r"^(?:[01][0-9]|2[0-3]):[0-5][0-9]$"
 
 
@@ -105,7 +107,7 @@ class WindowSettings(Section):
     low_water: int | None = Field(None, gt=0)
     max_result_tokens: int | None = Field(None, gt=0)
     output_reserve: int = Field(8192, gt=0)
-    threshold: float = Field(0.70, gt=0)
+    threshold: float = Field(0.70, gt=0, le=MOST_THRESHOLD)
     strategy: Strategy = "trim"
     fresh: Fresh = "auto"
     folds: bool = True
@@ -134,7 +136,7 @@ class ModelSettings(Section):
     high_water: int | None = Field(None, gt=0)
     low_water: int | None = Field(None, gt=0)
     max_result_tokens: int | None = Field(None, gt=0)
-    threshold: float | None = Field(None, gt=0)
+    threshold: float | None = Field(None, gt=0, le=MOST_THRESHOLD)
     fresh: Fresh | None = None
     folds: bool | None = None
     price: PriceSettings | None = None

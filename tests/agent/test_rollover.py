@@ -180,6 +180,12 @@ async def test_in_mid_run_the_ask_goes_along_and_the_run_goes_on(rig: Rig) -> No
         rig.configure(server, strategy="rollover")
         await rig.open()
         assert (await rig.ask("read <it>")).text == "done"
+        rig.tell(commands.EditWindow(entry_id="", action="rewind"))
+        told = (await rig.until(up.Notice, lambda notice: "of yours" in notice.text)).text
+        assert "written anew" in told, "what was asked stands behind the reset"
+        asked = rig.of(ev.UserMessage)[0]
+        rig.tell(commands.EditWindow(entry_id=f"{asked.seq:08}", action="rewrite"))
+        assert (await rig.until(up.Returned)).text == "read <it>"
     assert "read <it>" in texts(server)[0]
     assert texts(server)[-1].endswith("Continue.")
 

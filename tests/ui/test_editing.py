@@ -214,6 +214,20 @@ async def test_escape_twice_again_offers_earlier_messages() -> None:
         assert on.screen.prompt.text == "an earlier one"
 
 
+async def test_a_list_without_a_message_says_what_can_be_done_instead() -> None:
+    """TUI-15: after a rollover in mid-run what the person asked stands behind it."""
+    on = stage()
+    on.backend.answers[commands.ListMessages] = lambda _: [up.MessagesListed(messages=())]
+    async with on.app.run_test(size=(100, 24)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/rewind", "enter")
+        await settled(pilot)
+        shown = " ".join(on.text().split())
+        assert "no message of yours is in the window" in shown
+        assert "anew, by its menu" in shown
+        assert "nothing to pick from yet" not in shown
+
+
 async def test_a_rewind_waits_for_the_run() -> None:
     on = stage()
     async with on.app.run_test(size=(80, 24)) as pilot:

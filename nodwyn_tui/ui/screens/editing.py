@@ -39,6 +39,8 @@ NOT_IN = ("outside", "behind")
 """Where a message is that was never sent, is sent no more, or was rewound."""
 
 READ_ONLY = "another process writes this session, so its window can't be changed here"
+NO_MESSAGE = "no message of yours is in the window"
+WRITE_ANEW = ": what stands before it can be written anew, by its menu in the conversation"
 REWOUND = (
     "your message is in the prompt again, and out of the window with all behind it; files stay as"
     " they are. Esc Esc: an earlier one"
@@ -142,7 +144,7 @@ class Editing(Inspecting):
             case up.MessagesListed(messages=messages) if self._messages is not None:
                 self._messages.fill(
                     [Choice(m.entry_id, m.text, f"frees ~{tokens(m.tokens)}") for m in messages],
-                    () if messages else ("no message of yours is in the window",),
+                    () if messages else (self._nothing_to_rewind_to(),),
                 )
             case _:
                 pass
@@ -199,6 +201,10 @@ class Editing(Inspecting):
         story = self.transcript.story
         index = story.index_of(entry_id)
         return None if index is None else story.entry_at(index)
+
+    def _nothing_to_rewind_to(self) -> str:
+        said = any(entry.kind == "user" for entry in reversed(self.transcript.story.entries))
+        return NO_MESSAGE + WRITE_ANEW * said
 
     def _last_call(self, action: WindowAction) -> up.Entry | None:
         calls = (e for e in reversed(self.transcript.story.entries) if e.kind == "call")

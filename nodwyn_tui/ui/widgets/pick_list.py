@@ -91,10 +91,10 @@ class PickList(Bar):
         column = min(max((len(c.label) for c in found), default=0) + 3, width * 2 // 3)
         for n, choice in enumerate(found[first : first + room], first):
             yield _row(choice, n == at, column, width)
-        if not found:
+        if not found and (self._choices or not remarks):  # else the remarks say why
             empty = "nothing matches" if self._choices else "nothing to pick from yet"
             yield (Span(empty if self._known else "…", "dim"),)
-        if remarks:
+        if remarks and (found or self._choices):
             yield ()
         yield from remarks
 

@@ -77,11 +77,11 @@ class Memory:
         return None if folder is None else folder / f"{file}.md"
 
     def text(self, file: MemoryFile, keeper: Keeper = "workspace") -> str:
-        """A file as it stands; '' where there is none. Never through a link: a repository may
-        bring one that leads elsewhere.
+        """A file as it stands; '' where there is none. Never through a link of the workspace's: a
+        repository may bring one that leads elsewhere. The person's own are theirs.
         """
         path = self.path(file, keeper)
-        if path is None or _linked(path):
+        if path is None or _leads_away(path, keeper):
             return ""
         if path.exists() and not path.is_file():  # a pipe would be waited for without end
             raise StoreError(f"{path} is no file; move it away")
@@ -153,14 +153,14 @@ class Memory:
             yield path
 
     def check(self, file: MemoryFile, keeper: Keeper = "workspace") -> Path:
-        """Where a file lies; `StoreError` where memory never looks: behind a link."""
+        """Where a file lies; `StoreError` where memory never looks: behind a workspace's link."""
         path = self.path(file, keeper)
         if path is None:
             raise StoreError(
                 "this workspace keeps no memory: its .nodwyn is a link, which memory never follows;"
                 " put a folder in its place"
             )
-        if _linked(path):
+        if _leads_away(path, keeper):
             raise StoreError(f"{path} is a link, which memory never follows; remove it")
         return path
 
@@ -175,17 +175,19 @@ _Stamp = tuple[int, ...]
 
 
 def _stamp(path: Path) -> _Stamp:
-    """What changes where a file does, or its folder becomes a link; () where there is none."""
+    """What changes where a file does, or what it links to, or its folder becomes a link; () where
+    there is none.
+    """
     try:
-        file, folder = path.lstat(), path.parent.lstat()
+        link, file, folder = path.lstat(), path.stat(), path.parent.lstat()
     except OSError:
         return ()
     kept = (file.st_ino, file.st_size, file.st_mtime_ns, file.st_ctime_ns)
-    return (*kept, file.st_mode, folder.st_mode)
+    return (*kept, link.st_mode, folder.st_mode)
 
 
-def _linked(path: Path) -> bool:
-    return path.is_symlink() or path.parent.is_symlink()
+def _leads_away(path: Path, keeper: Keeper) -> bool:
+    return keeper == "workspace" and (path.is_symlink() or path.parent.is_symlink())
 
 
 def ranked(items: Sequence[Item], query: str) -> list[Match]:

@@ -101,6 +101,24 @@ def test_a_link_is_never_followed(memory: Memory, tmp_path: Path) -> None:
     assert secret.read_text() == "- private\n"
 
 
+def test_the_persons_own_links_are_theirs(memory: Memory, tmp_path: Path) -> None:
+    """ORD-10: settings often lie elsewhere and are linked in; what changes there is seen."""
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "elsewhere.md").write_text("- one\n")
+    (kept / "corrections.md").symlink_to("elsewhere.md")
+    path = memory.path("corrections", "person")
+    assert path is not None
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.symlink_to(kept)
+    assert memory.check("corrections", "person") == path
+    assert [item.text for item in memory.items("corrections")] == ["one"]
+    (kept / "elsewhere.md").write_text("- two\n")
+    assert [item.text for item in memory.items("corrections")] == ["two"]
+    (kept / "elsewhere.md").unlink()
+    assert memory.items("corrections") == ()
+
+
 def test_what_is_no_file_is_not_waited_for(memory: Memory) -> None:
     """A pipe in a file's place would never end."""
     path = memory.path("facts")

@@ -129,7 +129,9 @@ def frame(file: str, said: str) -> str:
 def lines_of(said: str) -> str:
     """How much of a file a frame has, for the person: what is cut they would not know else."""
     cut = _CUT.search(said)
-    count = (said[: cut.start()].rstrip("\n") if cut else said).count("\n") + 1
+    if cut and not said[: cut.start()].endswith("\n"):
+        return "only its beginning"
+    count = said.count("\n") + (0 if cut else 1)
     return f"{'only the first ' if cut else ''}{count:,} {'line' if count == 1 else 'lines'}"
 
 

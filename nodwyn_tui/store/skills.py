@@ -157,6 +157,8 @@ class Skills:
                 )
             data = _data(real, shown)
         except (FileNotFoundError, NotADirectoryError):
+            if keeper == "person" or self._is_inside(path.parent):
+                _refuse_other_letters(path.parent, shown)
             return None
         except (OSError, RuntimeError) as error:
             raise _refused(path, error) from error
@@ -184,6 +186,18 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return not entry.name.startswith(".") and entry.is_dir()
     except OSError:  # a circle of links, or a folder that may not be looked into
         return False
+
+
+def _refuse_other_letters(folder: Path, shown: str) -> None:
+    """A file that is called nearly so would be missed without a word."""
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in itertools.islice(entries, MOST_SEEN)]
+    except OSError:
+        return
+    for name in names:
+        if name != FILE and name.casefold() == FILE.casefold():
+            raise StoreError(f"{shown.removesuffix(FILE)}{name} is not read: call it {FILE}")
 
 
 def _refused(path: Path, error: OSError | RuntimeError) -> StoreError:

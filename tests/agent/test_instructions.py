@@ -8,6 +8,7 @@ from nodwyn_tui.agent.instructions import (
     MOST_BYTES,
     Instructions,
     frames,
+    lines_of,
     look,
     sources,
     with_instructions,
@@ -58,6 +59,12 @@ async def test_resume_keeps_what_the_session_began_with(rig: Rig) -> None:
     assert "use pnpm" in messages(server, 0)[0]["content"]
     assert messages(server, 1)[0] == messages(server, 0)[0]
     assert rig.of(ev.LlmRequest)[-1].prefix_ended_by is None
+
+
+def test_a_file_of_one_long_line_is_only_begun(tmp_path: Path) -> None:
+    (tmp_path / "AGENTS.md").write_text("x" * (MOST_BYTES + 1))
+    ((_, said),) = frames(with_instructions("S", tmp_path / "none", tmp_path, LARGE))
+    assert lines_of(said) == "only its beginning"
 
 
 async def test_the_person_sees_what_the_model_is_told_from_the_start(rig: Rig) -> None:

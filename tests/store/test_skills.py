@@ -175,6 +175,21 @@ def test_a_yaml_bomb_and_tags_make_nothing(skills: Skills, here: Path) -> None:
     assert time.monotonic() - began < 2.0
 
 
+def test_a_name_in_other_letters_is_told(skills: Skills, here: Path) -> None:
+    """ORD-10: whoever writes it so would look for their skill in vain."""
+    file = put(here / ".claude/skills", "release")
+    file.rename(file.with_name("Skill.md"))
+    (here / ".claude/skills" / "empty").mkdir()
+    found = skills.all()
+    assert found.skills == ()
+    wanted = ".claude/skills/release/Skill.md is not read: call it SKILL.md"
+    assert [*found.problems] == [wanted]
+    with pytest.raises(StoreError, match="is not read: call it"):
+        skills.find("release")
+    put(here / SHELVES[0], "release")
+    assert skills.find("release") is not None
+
+
 def test_a_file_without_bounds_is_told(skills: Skills, here: Path) -> None:
     put(here / SHELVES[0], "huge", "x" * LARGEST)
     assert skills.all().problems == [

@@ -22,7 +22,7 @@ WAY = (
     "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction; other"
     " text is in no request. Sessions read it anew as they go on."
 )
-NO_ITEM = "no line here is an item, `- …`: no request has any of this"
+NO_ITEM = "no request has any of this: begin each fact or correction with `- `"
 
 
 class MemorySheet(Sheet):

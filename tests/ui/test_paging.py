@@ -268,6 +268,22 @@ async def test_the_entry_above_the_gap_is_reached_by_going_up() -> None:
         assert entry.preview == "note 30"
 
 
+async def test_the_arrows_begin_where_one_looks() -> None:
+    """TUI-1: scrolling leaves the current entry behind; going on from there would jump back."""
+    stage, _ = paged(notes(60), 60)
+    async with stage.app.run_test(size=(80, 24)) as pilot:
+        await settled(pilot)
+        pane = stage.screen.transcript
+        await press(pilot, "tab", "up", "home", "down")
+        assert pane.current == 1
+        await press(pilot, "down", "end", "up")
+        entry = pane.story.entry_at(pane.current or 0)
+        assert entry is not None
+        assert entry.preview == "note 60"
+        await press(pilot, "up", "up")
+        assert pane.current == pane.story.settled - 3, "from an entry in view it goes on"
+
+
 async def test_a_page_does_not_disturb_who_follows_the_end() -> None:
     stage, _ = paged(notes(200), 5)
     async with stage.app.run_test(size=(80, 24)) as pilot:

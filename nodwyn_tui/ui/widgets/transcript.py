@@ -151,12 +151,14 @@ class Transcript(StoryPane, can_focus=True):
             self.post_message(self.AddressClicked(message.link))
 
     def action_move(self, step: int) -> None:
-        """To the entry above or below."""
+        """To the entry above or below; from what is in view, where the current one is not."""
         last = self.story.settled - 1
         if last < 1:
             return
-        if self.current is None:
-            at = min(self.rows[-1][0].entry if self.rows else last, last)
+        shown = [row[0].entry for row in self.rows] or [last]
+        if self.current is None or not shown[0] <= self.current <= shown[-1]:
+            downward = self.current is not None and step > 0
+            at = max(min(shown[0 if downward else -1], last), 1)
         else:
             at = min(max(self.current + step, 1), last)
         if at != self.story.gap:  # else what belongs there comes as soon as it is in view

@@ -39,7 +39,8 @@ def _rolls_over(window: Window, recipe: Recipe, budget: Budget) -> str:
         case Warn():
             return f"warns {DUE}"
         case Blocked():
-            return f"stops {DUE}"
+            sent = budget.decide("on-send", window, recipe, history=history) is None
+            return f"rolls over in {_counted(1)}" if sent and _rests(window) else f"stops {DUE}"
         case None:
             pass
     tokens = budget.projection(window)
@@ -50,6 +51,12 @@ def _rolls_over(window: Window, recipe: Recipe, budget: Budget) -> str:
     if left is None or left > NEAR:
         return f"{then} at {100 * at.force / at.ceiling:.0f} %"
     return f"{'warns' if warns else then} in {_counted(left)}"
+
+
+def _rests(window: Window) -> bool:
+    """Whether no run goes on that would be stopped: what comes next is a message (ROL-5)."""
+    kinds = [entry.kind for entry in window.entries if entry.kind != "fresh"]
+    return kinds[-1:] == ["assistant"]
 
 
 def _steps(window: Window, tokens: int, room: int) -> int | None:

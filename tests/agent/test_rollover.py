@@ -207,6 +207,23 @@ async def test_windows_that_fill_up_at_once_end_in_a_block(rig: Rig) -> None:
     assert len(rig.of(ev.ToolCall)) == len(rig.of(ev.ToolResult)), "results are kept"
 
 
+@pytest.mark.parametrize("fresh", ["off", "each_request", "on_change"])
+async def test_what_a_message_may_still_do_is_foretold(rig: Rig, fresh: str) -> None:
+    """ROL-5, TUI-3: where two windows in a row were too small, a run would stop, and a message is
+    sent: the meter speaks of the message once no run goes on.
+    """
+    with ChatServer([say("hi")], repeat=True, context=12_000) as server:
+        rig.configure(server, strategy="rollover", threshold=0.02, fresh=fresh)
+        await rig.open()
+        for text in ("hello", "and again"):
+            assert (await rig.ask(text)).why == "done"
+        assert [reset.too_small for reset in rig.of(ev.WindowReset)] == [True]
+        assert rig.told(up.MeterChanged)[-1].next_event == "rolls over in ~1 step"
+        assert (await rig.ask("third")).why == "done"
+        assert len(rig.of(ev.WindowReset)) == 1
+        assert rig.told(up.MeterChanged)[-1].next_event == "rolls over at the next request"
+
+
 async def test_without_session_history_no_window_is_left(rig: Rig) -> None:
     """ROL-11: what stands in it could not be looked at; a fresh window is still used."""
     with OllamaServer([say("one")], capabilities=("completion",)) as server:

@@ -41,7 +41,7 @@ INTERRUPTED = (
 )
 UNFINISHED = "An earlier request was not answered to its end; what the person says now goes first."
 SKILLS = "Skills in use were put away with it: {names}. Call `skill` again for one you need."
-NOTES = "Your notes, as they stand:\n\n{notes}"
+NOTES = "Your notes, as they stand; those of an earlier session may be among them:\n\n{notes}"
 QUOTED = "What the person asked, word for word. It is not answered to its end."
 
 WARNING = "context ~{percent} % used ({tokens:,} of {ceiling:,} tokens); "

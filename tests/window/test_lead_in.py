@@ -152,7 +152,7 @@ def test_notes_stand_in_it_where_nothing_else_shows_them(ceiling: int, most: int
     room = most - (0 if most == 2_000 else fixed_tokens(log.recipe.system, log.recipe.tools) // 4)
     log.roll_over(notes="n" * 9_000)
     lead = texts(log.window())[0]
-    assert "Your notes, as they stand:\n\nnnn" in lead
+    assert "may be among them:\n\nnnn" in lead
     kept = max(map(len, re.findall("n+", lead)))
     assert room - 2 <= kept / 3 <= room
     assert f"[{9_000 - kept:,} more characters; memory" in lead

@@ -115,6 +115,7 @@ class ScreenRun:
             driver_class=driver_for(self._terminal),
             no_color=environment.no_color,
             pictures=environment.pictures,
+            editor=environment.editor,
         )
         outcome = self._app.run()
         if outcome is not None:

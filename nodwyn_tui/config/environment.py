@@ -55,6 +55,7 @@ class Environment:
     no_color: bool = False
     has_desktop: bool = False
     pictures: Pictures = "halves"
+    editor: str = ""
     ollama_url: str = ""
     proxies: Proxies = Proxies()
     ca_file: str = ""
@@ -95,6 +96,7 @@ def environment_of(variables: Mapping[str, str]) -> Environment:
         no_color=bool(variables.get("NO_COLOR")),
         has_desktop=_has_desktop(variables),
         pictures=_pictures(variables),
+        editor=variables.get("VISUAL") or variables.get("EDITOR") or "vi",
         ollama_url=ollama_url(variables.get("OLLAMA_HOST", "")),
         proxies=Proxies(
             http=either("http_proxy"),

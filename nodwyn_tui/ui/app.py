@@ -23,7 +23,7 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = []
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a fact of the terminal, or of what is behind it
         self,
         bridge: Bridge,
         clock: Clock,
@@ -32,6 +32,7 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         driver_class: type[Driver] | None = None,
         no_color: bool = False,
         pictures: Pictures = "halves",
+        editor: str = "",
     ) -> None:
         # In its own colours Textual answers NO_COLOR with shades of grey.
         super().__init__(driver_class=driver_class, ansi_color=no_color or None)
@@ -41,7 +42,7 @@ class NodwynApp(App[Outcome], inherit_bindings=False):
         # Past the reactive: nothing is there yet that would have to be styled again.
         self.set_reactive(App.theme, DARK.name)
         self.stylesheet.set_variables(self.get_css_variables())
-        self.conversation = Conversation(bridge, clock, pictures)
+        self.conversation = Conversation(bridge, clock, pictures, editor)
 
     def get_default_screen(self) -> Conversation:
         """The conversation is all there is at first."""

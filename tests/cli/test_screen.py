@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import subprocess
 import sys
@@ -253,6 +254,44 @@ def test_stopped_and_continued_it_draws_again(terminal: Terminal) -> None:
     terminal.type("\x03\x03")
     assert terminal.ended() == 0
     assert terminal.is_as_it_was()
+
+
+def test_memory_is_edited_in_the_editor_of_the_person(tmp_path: Path) -> None:
+    """ORD-10: the terminal is the editor's until it ends; then what it wrote is shown. Ctrl+C
+    meanwhile is the editor's alone.
+    """
+    editor = tmp_path / "an editor"
+    editor.write_text(
+        "#!/bin/sh\nstty -a | grep -q -- '-icanon' && exit 9\necho editing\nread line\n"
+        'echo "- $line" >> "$1"\n'
+    )
+    editor.chmod(0o755)
+    named = f"import os; os.environ['EDITOR'] = {shlex.quote(str(editor))!r}"
+    terminal = Terminal(tmp_path, before=named)
+    try:
+        terminal.until("ask")
+        terminal.type("/memory\r")
+        terminal.until("nothing yet")
+        terminal.type("e")
+        terminal.until("facts (here)")
+        terminal.type("\r")
+        terminal.until("editing")
+        terminal.type("the pond has fish\n")
+        terminal.until("the pond has fish", 20)
+        terminal.heard_of(commands.ShowMemory(files=("facts", "corrections", "context-notes")))
+        terminal.until("- the pond has fish")
+        assert (tmp_path / "memory" / "facts.md").read_text() == "- the pond has fish\n"
+        seen = terminal.plain().count("Type a message")
+        terminal.type("q")
+        while terminal.plain().count("Type a message") == seen:
+            terminal.read(0.1)
+        terminal.type("back")
+        terminal.heard_of(commands.SaveDraft(text="back"))
+        terminal.type("\x03\x03")
+        assert terminal.ended() == 0
+        assert terminal.is_as_it_was()
+    finally:
+        terminal.close()
 
 
 def test_stopped_from_outside_it_takes_the_terminal_again(terminal: Terminal) -> None:

@@ -5,6 +5,7 @@ its first argument names, and does what the text of a message says (`die`, `hang
 import asyncio
 import os
 import sys
+from pathlib import Path
 
 from nodwyn_tui.link import codec, commands
 from nodwyn_tui.link import events as up
@@ -34,6 +35,17 @@ async def work(back: PipeBack) -> None:
                     id="00000004", seq=4, kind="user", body=up.Body(text=text), size=len(text)
                 )
                 back.emit(up.EntryAdded(entry=entry))
+            case commands.ShowMemory():
+                path = Path(sys.argv[1]).parent / "memory" / "facts.md"
+                text = path.read_text() if path.exists() else ""
+                file = up.MemoryText(
+                    file="facts",
+                    keeper="workspace",
+                    path=str(path),
+                    text=text,
+                    items=text.count("- "),
+                )
+                back.emit(up.MemoryShown(texts=(file,)))
             case commands.Close():
                 break
     back.emit(up.Closed(session=SESSION))

@@ -1,5 +1,6 @@
 """`/memory` on the screen (ORD-10)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -144,3 +145,28 @@ async def test_another_name_is_told_what_there_is() -> None:
         await settled(pilot)
         assert on.backend.of(commands.ShowMemory) == []
         assert "there is no memory wishes; there are facts, corrections, notes" in on.text()
+
+
+async def test_a_file_is_picked_to_be_edited(tmp_path: Path) -> None:
+    """ORD-10: what memory cannot be read from is not offered; where the screen cannot make way,
+    that is said with the file's place.
+    """
+    mine = tmp_path / "memory" / "facts.md"
+    texts = (up.MemoryText(file="facts", keeper="workspace", path=str(mine)), TEXTS[2])
+    on = Stage(OPENED)
+    on.backend.answers[commands.ShowMemory] = lambda _: [up.MemoryShown(texts=texts)]
+    async with on.app.run_test(size=(80, 40)) as pilot:
+        await settled(pilot)
+        await press(pilot, *"/memory", "enter")
+        await settled(pilot)
+        await press(pilot, "e")
+        await settled(pilot)
+        assert "facts (here)" in on.text()
+        assert "corrections (here)" not in on.text().partition("Edit")[2]
+        await press(pilot, "enter")
+        await settled(pilot)
+        assert len(on.backend.of(commands.ShowMemory)) == 2, "what it says then is shown"
+        await press(pilot, "escape")
+        await settled(pilot)
+        assert "no editor can be opened from here" in on.text()
+    assert mine.parent.is_dir()

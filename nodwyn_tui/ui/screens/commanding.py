@@ -1,14 +1,17 @@
 """What slash commands and the lists behind them do: most go down the link as they are."""
 
+from pathlib import Path
 from typing import cast, get_args
 
 from nodwyn_tui.domain.words import MemoryFile, Mode
 from nodwyn_tui.link import commands
+from nodwyn_tui.link import events as up
 from nodwyn_tui.link.events import Notice
 from nodwyn_tui.ui import commands as slash
 from nodwyn_tui.ui.messages import Outcome
 from nodwyn_tui.ui.screens.configuring import Configuring
 from nodwyn_tui.ui.screens.models import Models
+from nodwyn_tui.ui.screens.outside import edited
 from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.completing import Completion
@@ -37,6 +40,9 @@ _PLAIN: dict[str, commands.Command] = {
 
 class Commanding(Configuring):
     """Carries out commands, however they were given."""
+
+    editor = ""
+    """The command of the person's text editor."""
 
     @property
     def tour_offered(self) -> bool:
@@ -197,6 +203,12 @@ class Commanding(Configuring):
         else:
             known = ", ".join(filter(None, MEMORY))
             self.tell("warning", f"there is no memory {name}; there are {known}")
+
+    def edit_memory(self, text: up.MemoryText) -> None:
+        """A file of memory in the person's editor, then what memory holds."""
+        if problem := edited(self.app, self.editor, Path(text.path)):
+            self.tell("error", problem)
+        self.bridge.send(commands.ShowMemory(files=MEMORY[""]))
 
     def skill_picked(self, name: str | None) -> None:
         """Take a skill up, or put it away."""

@@ -45,8 +45,9 @@ class Conversation(Asking):
         bound("leave", "copy_or_leave", priority=True),
     ]
 
-    def __init__(self, bridge: Bridge, clock: Clock, pictures: Pictures) -> None:
+    def __init__(self, bridge: Bridge, clock: Clock, pictures: Pictures, editor: str) -> None:
         super().__init__(bridge, clock, self.complete, pictures)
+        self.editor = editor
         self._wanted_mode: Mode | None = None
         """The mode asked for last: from a refused one the next press goes on, not back to it."""
         self._leaves_next = False

@@ -2,11 +2,16 @@
 what stands there, and where each lies to be edited.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 
 from nodwyn_tui.link.events import MemoryShown, MemoryText, Recalled, RecalledFact
+from nodwyn_tui.ui.screens.picker import Picker
 from nodwyn_tui.ui.screens.sheet import Sheet
 from nodwyn_tui.ui.widgets.lines import BLANK, Line, Span, cut_text, expand_tabs, wrap
+from nodwyn_tui.ui.widgets.pick_list import Choice
 from nodwyn_tui.ui.widgets.visible import one_line, visible
 
 SHOWN = 20_000
@@ -19,17 +24,35 @@ NONE = "none of {known:,} facts has a word of your request"
 NO_ROOM = "matched, but {cap:,} tokens are all that facts may take"
 WHOSE = {"workspace": "here", "person": "yours, everywhere"}
 WAY = (
-    "Plain Markdown: edit it in any editor, a line `- …` for each fact or correction; other"
-    " text is in no request. Sessions read it anew as they go on."
+    "Plain Markdown: edit it here (e) or in any editor, a line `- …` for each fact or correction;"
+    " other text is in no request. Sessions read it anew as they go on."
 )
 NO_ITEM = "no request has any of this: begin each fact or correction with `- `"
 
 
 class MemorySheet(Sheet):
-    """Shows what came."""
+    """Shows what came; `edit` opens one of its files in the person's editor."""
 
-    def __init__(self, shown: MemoryShown) -> None:
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("e", "edit", "edit a file")]
+
+    def __init__(self, shown: MemoryShown, edit: Callable[[MemoryText], None]) -> None:
         super().__init__("Memory", lambda width: list(_lines(shown, width)))
+        self.frame.border_subtitle = "e edits a file · Esc puts this away · ↑ ↓ scroll"
+        self._files = {text.path: text for text in shown.texts if text.path and not text.problem}
+        self._edit = edit
+
+    def action_edit(self) -> None:
+        """Pick a file, and open it."""
+        choices = [
+            Choice(path, f"{text.file} ({WHOSE[text.keeper]})", one_line(path))
+            for path, text in self._files.items()
+        ]
+        self.app.push_screen(Picker("Edit", choices), self._picked)
+
+    def _picked(self, path: str | None) -> None:
+        if path:
+            self.dismiss()
+            self._edit(self._files[path])
 
 
 def _lines(shown: MemoryShown, width: int) -> Iterator[Line]:

@@ -247,7 +247,7 @@ class Stage(Screen[None]):
             case up.FilesFound():
                 self.files_found(event)
             case up.MemoryShown():
-                self.app.push_screen(MemorySheet(event))
+                self.app.push_screen(MemorySheet(event, self.edit_memory))
             case up.SkillsListed():
                 self.app.push_screen(Skills(event), self.skill_picked)
             case _:
@@ -292,6 +292,9 @@ class Stage(Screen[None]):
 
     def files_found(self, event: up.FilesFound) -> None:
         """Files that fit what is typed."""
+
+    def edit_memory(self, text: up.MemoryText) -> None:
+        """A file of memory to be opened in an editor."""
 
     def skill_picked(self, name: str | None) -> None:
         """A skill to take up, or to put away."""

@@ -198,7 +198,7 @@ async def test_server_that(rig: Rig, name: str, protocol: type[FakeServer]) -> N
     with protocol([call(*RUNS), *bad, say("fine"), say("fine")]) as server:
         server.keep_alive = False  # a connection that ends while it is idle is no failure
         rig.configure(server, context=32_000, num_ctx=32_000)
-        if fault.kind == "timeout":
+        if name.startswith("stalls"):  # of any other a busy machine would make a timeout
             short_patience(rig)
         await rig.open(allow=("shell: *",))
         ended = await rig.ask("go")

@@ -16,7 +16,7 @@ from nodwyn_tui.store.memory import Item, Memory
 from nodwyn_tui.tools.names import quoted
 from nodwyn_tui.window import lead_in, quoting, rows
 from nodwyn_tui.window.entries import size
-from nodwyn_tui.window.order import PLACEMENTS, FreshKind, Freshness, FreshRow, Placement
+from nodwyn_tui.window.order import FreshKind, Freshness, FreshRow, Placement, placed
 from nodwyn_tui.window.sequence import EACH_REQUEST
 
 CAPS: Mapping[FreshKind, int] = {
@@ -106,7 +106,7 @@ class Fresh:
 
     @property
     def _placement(self) -> Placement:
-        return next((p for p in PLACEMENTS if p == self._conversation.recipe.fresh), "off")
+        return placed(self._conversation.recipe.fresh)
 
     @property
     def _starts(self) -> bool:

@@ -21,8 +21,9 @@ from nodwyn_tui.store.memory import Memory
 from nodwyn_tui.window import lead_in
 from nodwyn_tui.window.budget import Blocked, Reason, RollOver, Warn
 from nodwyn_tui.window.build import UNTRIMMED, Window
+from nodwyn_tui.window.rows import HISTORY_TOOL
 
-HISTORY, MEMORY = "session_history", "memory"
+MEMORY = "memory"
 
 Drafts = tuple[ev.Event, ...]
 
@@ -101,7 +102,7 @@ class Rollover:
         window = self._without_fresh(() if again else said)
         counted = fit.over(window, self.fresh.tokens(anew=False))
         decision = talk.budget.decide(
-            reason, window, talk.recipe, history=self._offers(HISTORY), counted=counted
+            reason, window, talk.recipe, history=self._offers(HISTORY_TOOL), counted=counted
         )
         match decision:
             case Blocked():
@@ -111,18 +112,20 @@ class Rollover:
             case Warn():
                 warning = lead_in.warning(decision, notes=self._takes_notes())
                 warned = self._fitting(fit, (warning, *said), anew=False)
-                if isinstance(warned, tuple):
-                    return warned
-                return self._fitting(fit, said, anew=False)  # it is the warning that is too much
+                # What is said fits, else there were no warning: it is the warning that is too much.
+                return warned if isinstance(warned, tuple) else said
+            case None if again:
+                return ()
             case None:
-                return () if again else self._fitting(fit, said, anew=False)
+                return self._too_long(said, counted, anew=False) if counted else said
 
     def _fitting(self, fit: Fitting, drafts: Drafts, *, anew: bool) -> Drafts | ev.BudgetBlocked:
         """The drafts, where the request that they make fits, fresh context and all (ROL-6)."""
         window = self._without_fresh(drafts)
         tokens = fit.over(window, self.fresh.tokens(anew=anew))
-        if not tokens:
-            return drafts
+        return self._too_long(drafts, tokens, anew=anew) if tokens else drafts
+
+    def _too_long(self, drafts: Drafts, tokens: int, *, anew: bool) -> ev.BudgetBlocked:
         words = any(isinstance(each, ev.UserMessage) and each.via != "continue" for each in drafts)
         return does_not_fit(self.conversation.recipe, tokens, fresh_window=anew, said=words)
 

@@ -15,7 +15,7 @@ from nodwyn_tui.link import commands
 from nodwyn_tui.link import events as up
 from nodwyn_tui.store.skills import LONGEST_NAME, Skill, Skills, one_line
 from nodwyn_tui.window.entries import BYTES_PER_TOKEN
-from nodwyn_tui.window.order import PLACEMENTS, Placement
+from nodwyn_tui.window.order import Placement, placed
 
 MOST = 8
 """Skills in use at once."""
@@ -185,7 +185,7 @@ class SessionSkills:
 
     @property
     def _placement(self) -> Placement:
-        return next((p for p in PLACEMENTS if p == self._conversation.recipe.fresh), "off")
+        return placed(self._conversation.recipe.fresh)
 
     def _is_shown(self, name: str) -> bool:
         """Whether a row of fresh context shows it to the model in the next request."""

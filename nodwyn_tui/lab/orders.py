@@ -28,6 +28,7 @@ from nodwyn_tui.window.order import (
     FreshRow,
     Placement,
     entries_of,
+    placed,
     placement_for,
 )
 from nodwyn_tui.window.sequence import EACH_REQUEST
@@ -62,7 +63,7 @@ class Orders:
             case UserMessage() if event.starts_run:
                 self._starts, self._run_from = True, event.seq
             case SessionStart() | SessionResume() | SessionRecipe():
-                self._own = _known(event.recipe.fresh)
+                self._own = placed(event.recipe.fresh)
             case _:
                 pass
         return True
@@ -120,17 +121,13 @@ class Orders:
             case "before_run":
                 return "each_request"
             case order:
-                return _known(order)
+                return placed(order)
 
     def _now(self, request: LlmRequest) -> list[FreshContext]:
         """What the kinds said when a request went out."""
         named = [self._recorded[seq] for seq in request.fresh if seq in self._recorded]
         now = {**self._stay, **{event.kind: event for event in named}}
         return [now[kind] for kind in KINDS if kind in now]
-
-
-def _known(order: str) -> Placement:
-    return next((each for each in PLACEMENTS if each == order), "off")
 
 
 def _row(event: FreshContext) -> FreshRow:

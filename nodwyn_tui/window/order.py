@@ -85,6 +85,11 @@ def placement_for(
     return Choice("on_change", "without cache marks, a row that goes would cost the cache")
 
 
+def placed(fresh: str) -> Placement:
+    """The placement that a recipe names; `off` for one that this build does not know."""
+    return next((each for each in PLACEMENTS if each == fresh), "off")
+
+
 def tail(entries: Sequence[Entry]) -> int:
     """How many entries stand before the unanswered input at the end: behind the last reply, its
     results and its plan, from the first entry on that is to be answered (ORD-1).
